@@ -39,8 +39,6 @@ class Reads:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of an audit or a comparison."""
-
     numeric: tuple[str, ...]  # must be complete numbers
     labels: tuple[str, ...]  # must be complete: groups, clusters, strata
     in_use: tuple[str, ...]  # scores and decisions of the status quo

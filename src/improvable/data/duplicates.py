@@ -22,9 +22,7 @@ from improvable.question.settings import Settings
 
 MAX_SHARE = 0.01  # rows that repeat another, up to this share, are harmless
 MAX_NEAR = 0.05  # rows that nearly repeat another, up to this share, are not worth a warning
-# Numbers this near, in standard deviations, are nearly the same. Of 100,000 different numbers fewer than `MAX_NEAR` are
-# so near by chance.
-GRAIN = 1e-6
+GRAIN = 1e-6  # standard deviations apart is nearly the same; of 100,000 numbers, fewer than `MAX_NEAR` are so by chance
 MAX_CONTENTS = 1 << 21  # rows that are counted; of more, those whose content has a low hash, with all its copies
 MAX_COPIES = 5  # what occurs more often is an atom of the population, such as the healthy, and not somebody's copies
 MAX_MULTIPLE = 60  # how often a file may have been appended to itself

@@ -20,8 +20,7 @@ from improvable.data.io.read import read_file, refuse_duplicates
 from improvable.errors import DataError, OptionError, UnknownColumnError, nearest, one_line
 
 NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
-FrameLike: TypeAlias = Any
-"""A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to a file, or `Rows`."""
+FrameLike: TypeAlias = Any  # a data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to a file, or `Rows`
 
 ISO_DATE = (
     r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
@@ -155,14 +154,7 @@ def require_columns(available: Collection[str], names: Iterable[str]) -> None:
 
 
 def read_rows(data: FrameLike, format_: FileFormat = UNSAID) -> Rows:
-    """Open any data frame, or a file, as `Rows`.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> len(read_rows(pl.DataFrame({"outcome": [1, 2], "group": ["a", "b"]})))
-    2
-    """
+    """Open any data frame, or a file, as `Rows`."""
     if isinstance(data, Rows):
         return data
     notes: tuple[str, ...] = ()
@@ -231,10 +223,8 @@ def is_missing(value: Any) -> bool:
 
 
 def levels(series: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
-    """Which of a column's distinct values each row holds, -1 where it is missing; and these values.
-
-    Strings, categories and dates are numbered by their library, so that a value is looked at once, not in every row.
-    """
+    """Which of a column's distinct values each row holds, -1 where it is missing; and these values."""
+    # Numbered by their library where it can: a value is looked at once, not in every row.
     if series.dtype in (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime):
         if series.implementation.is_pandas():
             codes, distinct = series.to_native().factorize()
@@ -327,17 +317,6 @@ def incomplete(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> dic
     bad: dict[str, BoolArray] = {name: ~np.isfinite(rows.numbers(name)) for name in dict.fromkeys(numeric)}
     bad |= {name: missing_labels(rows, name) for name in dict.fromkeys(labels)}
     return {name: flags for name, flags in bad.items() if flags.any()}
-
-
-def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_missing: bool) -> None:
-    """Refuse missing values, by column, unless they may be dropped and leave something."""
-    if missing and not drop_missing:
-        listed = ", ".join(f"{count:,} in '{name}'" for name, count in missing.items())
-        raise DataError(
-            f"missing or infinite values: {listed}.", "Fix them, or drop those rows with `drop_missing=True`."
-        )
-    if dropped == rows:
-        raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
 
 
 def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from improvable._typing import BoolArray, IntArray
+from improvable._typing import IntArray
 from improvable.data.frame import Rows, labels_of
 from improvable.data.quality import spelled_alike
 from improvable.errors import DataError, OptionError, nearest
@@ -39,10 +39,6 @@ class Grouping:
     def strata(self) -> int:
         return len(self.attributes[0].member)
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(level for attribute in self.attributes for level in attribute.levels)
-
     def take(self, index: IntArray) -> "Grouping":
         return Grouping(self.attributes, self.codes[index])
 
@@ -54,18 +50,7 @@ class GroupReading(NamedTuple):
 
 
 def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> GroupReading:
-    """Read the group columns; levels are sorted, whatever the order of rows. With `counts`, each row is as many.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from improvable.data.frame import read_rows
-    >>> rows = read_rows(pl.DataFrame({"race": ["b", "w", "w"], "sex": ["f", "f", "m"]}))
-    >>> read_groups(rows, Groups(("race", "sex"))).grouping.labels
-    ('race=b', 'race=w', 'sex=f', 'sex=m')
-    >>> read_groups(rows, Groups(("race", "sex"), cross=True)).grouping.labels
-    ('b, f', 'w, f', 'w, m')
-    """
+    """Read the group columns; levels are sorted, whatever the order of rows. With `counts`, each row is as many."""
     read = [labels_of(rows, name, MAX_LEVELS) for name in choice.columns]
     if choice.cross and len(read) > 1:
         members, codes = combine([(len(levels), codes) for levels, codes in read])
@@ -77,7 +62,15 @@ def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> G
             (name, tuple(f"{name}={level}" if len(read) > 1 else level for level in levels), codes)
             for name, (levels, codes) in zip(choice.columns, read, strict=True)
         ]
-    keep = _rows_kept(columns, choice.only)
+    known = [level for _, levels, _ in columns for level in levels]
+    if unknown := [name for name in choice.only if name not in known]:
+        raise OptionError(f"'{unknown[0]}' is not a group.", nearest(unknown[0], known))
+    keep = np.ones(len(rows), dtype=np.bool_)
+    for _, levels, codes in columns:
+        if wanted := [code for code, level in enumerate(levels) if level in choice.only]:
+            keep &= np.isin(codes, wanted)  # a column none of whose levels is named keeps all
+    if not keep.any():
+        raise DataError("no row belongs to the groups named.", "Name other groups.")
     notes = [
         f"groups {' and '.join(map(repr, several))} of '{name}' differ only in spaces, capitals or what does not show. "
         "To read them as one: `strip=True`."
@@ -88,9 +81,8 @@ def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> G
     for name, levels, codes in columns:
         used, recoded = _renumbered(codes if keep.all() else codes[keep], len(levels))
         sizes = np.bincount(recoded, weights=None if counts is None else counts[keep], minlength=len(used))
-        level_names, recoded = _without_small(
-            name, tuple(levels[code] for code in used), recoded, sizes.astype(np.int64), choice, notes
-        )
+        occurring = tuple(levels[code] for code in used)
+        level_names, recoded = _without_small(name, occurring, recoded, sizes.astype(np.int64), choice, notes)
         if len(level_names) < 2:
             hint = "A gap needs at least two groups."
             raise DataError(f"column '{name}' has one level, '{level_names[0]}', in the rows used.", hint)
@@ -99,9 +91,6 @@ def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> G
     named = zip(attributes, members, strict=True)
     grouping = Grouping(tuple(Attribute(name, levels, member) for (name, levels, _), member in named), codes)
     return GroupReading(grouping, np.flatnonzero(keep), tuple(notes))
-
-
-Column = tuple[str, tuple[str, ...], IntArray]
 
 
 def combine(columns: Sequence[tuple[int, IntArray]]) -> tuple[list[IntArray], IntArray]:
@@ -116,20 +105,6 @@ def _renumbered(codes: IntArray, total: int) -> tuple[IntArray, IntArray]:
     """The codes below `total` that occur, and each row's place among them."""
     occurs = np.bincount(codes, minlength=total) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
-
-
-def _rows_kept(columns: Sequence[Column], only: Sequence[str]) -> BoolArray:
-    """Rows whose levels are among those named; a column none of whose levels is named keeps all."""
-    keep = np.ones(len(columns[0][2]), dtype=np.bool_)
-    known = [level for _, levels, _ in columns for level in levels]
-    if unknown := [name for name in only if name not in known]:
-        raise OptionError(f"'{unknown[0]}' is not a group.", nearest(unknown[0], known))
-    for _, levels, codes in columns:
-        if wanted := [code for code, level in enumerate(levels) if level in only]:
-            keep &= np.isin(codes, wanted)
-    if not keep.any():
-        raise DataError("no row belongs to the groups named.", "Name other groups.")
-    return keep
 
 
 def _without_small(

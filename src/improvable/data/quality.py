@@ -44,13 +44,7 @@ def _few(values: Counter[float]) -> Counter[float]:
 
 
 def flag_code_cautions(seen: Mapping[str, Mapping[float, int]]) -> list[Caution]:
-    """Outcomes of 0 and 1 among which a few rows hold a code for missing.
-
-    Examples
-    --------
-    >>> flag_code_cautions({"sick": {0.0: 60, 1.0: 37, 9.0: 3}})[0].text[:54]
-    "the outcome 'sick' is 0 and 1, but for 9 in 3 rows. If"
-    """
+    """Outcomes of 0 and 1 among which a few rows hold a code for missing."""
     out = []
     for name, values in seen.items():
         odd = {value: values[value] for value in sorted(set(values) - {0.0, 1.0})}
@@ -84,13 +78,7 @@ def _codes(name: str, usual: str, codes: Mapping[float, int]) -> Caution:
 
 
 def plain_spelling(text: str) -> str:
-    """A string without what people spell differently, or what does not show.
-
-    Examples
-    --------
-    >>> plain_spelling(" Not  Hispanic "), plain_spelling("cafe\u0301") == plain_spelling("ca\u200bf\u00e9")
-    ('not hispanic', True)
-    """
+    """A string without what people spell differently, or what does not show."""
     seen = "".join(" " if one.isspace() else one for one in text if one.isspace() or not hides(one))
     return " ".join(unicodedata.normalize("NFKC", seen).split()).casefold()
 
@@ -104,13 +92,7 @@ def spelled_alike(texts: Iterable[str]) -> list[list[str]]:
 
 
 def written_number(text: str) -> float | None:
-    """The number that a text stands for, without currency, percent signs and commas between thousands.
-
-    Examples
-    --------
-    >>> written_number("230,000"), written_number(" $12.50 "), written_number("2011-12"), written_number("02139")
-    (230000.0, 12.5, None, None)
-    """
+    """The number that a text stands for, without currency, percent signs and commas between thousands."""
     bare = text.strip().lstrip("$€£").rstrip("%").strip()
     if not bare or ZIP_CODE.fullmatch(bare) or not NUMBER.fullmatch(bare) or not any(map(str.isdigit, bare)):
         return None

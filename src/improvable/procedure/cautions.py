@@ -244,11 +244,5 @@ MEANINGS = {
 
 
 def meaning(kind: str) -> str:
-    """What a kind of caution means.
-
-    Examples
-    --------
-    >>> meaning("no candidate")
-    'The repetition counts against rejection.'
-    """
+    """What a kind of caution means."""
     return next((text for name, text in MEANINGS.items() if f"{kind} ".startswith(f"{name} ")), "")

@@ -137,10 +137,8 @@ def decide_alone(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
     if is_own_code(algorithm) and len(rows) > 1:
         some = np.arange(0, len(rows), 2)
         if (decisions[some] != decide(algorithm, rows.take(some), whose)).any():
-            raise AlgorithmError(
-                f"the {whose} decides otherwise for the same rows when others are missing.",
-                "It must decide for each row by itself; learn quantiles and means from training rows.",
-            )
+            hint = "It must decide for each row by itself; learn quantiles and means from training rows."
+            raise AlgorithmError(f"the {whose} decides otherwise for the same rows when others are missing.", hint)
     return decisions
 
 
@@ -172,7 +170,6 @@ def conclude(
     evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
     rows = tally.by_row()
     differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
-    acted: Any = () if drawable is None else drawable.in_words(evidence)
     counts: CountFacts = {
         "rows": tally.rows,
         "clusters": None if clusters is None else len(clusters),
@@ -187,7 +184,7 @@ def conclude(
             group: {**_pair(*one.sides), "rows": one.rows, "effective": steady(one.effective)}  # type: ignore[typeddict-item]
             for group, one in differing.items()
         },
-        "corrections": [*acted],
+        "corrections": [] if drawable is None else [*drawable.in_words(evidence)],
         "p_plain": p_plain,
         "changes": {
             group: {kind: {"share": share, "mean_outcome": mean} for kind, (share, mean) in kinds.items()}

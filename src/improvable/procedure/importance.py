@@ -1,9 +1,7 @@
 """What drives a candidate: permutation importance on held-out rows.
 
-First in decisions: whom the candidate would no longer select if one feature were shuffled. That needs no outcomes and
-means the same for every utility. Then in accuracy: each of the features that change most decisions is shuffled among
-all held-out rows, and the candidate's accuracy over everyone is measured again. How a feature goes with the group is a
-plain correlation.
+First in decisions, which needs no outcomes: whom the candidate would no longer select if one feature were shuffled.
+Then in accuracy over everyone, for the features that change most decisions.
 """
 
 from collections.abc import Iterator, Sequence

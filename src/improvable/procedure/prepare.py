@@ -120,8 +120,7 @@ class Prepared(Lessons):
 
 def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
     """Check settings and data, and stop before the first repetition."""
-    source = check_source(settings.rule, settings.rule_source)
-    plan = make_plan(settings)
+    source, plan = check_source(settings.rule, settings.rule_source), make_plan(settings)
     design = plan.design
     engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=plan.calls_own_code), format_of(settings))
     reads = [reads_of(plan.status_quo)]
@@ -140,15 +139,11 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         engine = with_keys(engine, splitting.keying, splitting.columns, settings.row_id)
 
     def fetch(splitting: Splitting, parts: Sequence[Part]) -> TrainingRows:
-        """The second pass."""
-        reading, rows = surveyed.reading, surveyed.rows
-        return fetch_training_rows(engine, reading, splitting, columns.read, rows, plan.train_rows, parts)
+        return fetch_training_rows(engine, surveyed, splitting, columns.read, plan.train_rows, parts)
 
     def divide() -> tuple[Cuts, Splitting, TrainingRows]:
-        """Cut the order of the rows into blocks, and fetch those that teach."""
-        cuts = Cuts((plan.train_fraction,))
-        if plan.scheme == "forward":
-            cuts = forward_cuts(*first_block(surveyed, rarest))
+        forward = plan.scheme == "forward"
+        cuts = forward_cuts(*first_block(surveyed, rarest)) if forward else Cuts((plan.train_fraction,))
         divided = replace(splitting, cuts=cuts.ends)
         return cuts, divided, fetch(divided, [ALL_ROWS, *divided.parts(range(1, plan.repetitions + 1))])
 

@@ -239,13 +239,11 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     reached: dict[str, float | int] = {SELECTION_GAP: gap_of_rates(rates, attributes)}
     if plan.constraints.monotone:
         reached["monotone_violations"] = tally.falls
-    notes: dict[str, Any] = {
-        "blocks": [
-            {**one.selection.notes, "block": one.part.block, "learned_from": one.rows, "reached": one.reached}
-            for one in fitted
-        ],
-        "reached": reached,
-    }
+    blocks = [
+        {**one.selection.notes, "block": one.part.block, "learned_from": one.rows, "reached": one.reached}
+        for one in fitted
+    ]
+    notes: dict[str, Any] = {"blocks": blocks, "reached": reached}
     if repetition == 1:  # if a feature holds the answer, the candidates of every repetition find it
         held_out, candidate = ready.held_out(last.part), steady(last.candidate)
         if len(held_out):
@@ -253,13 +251,11 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
             cautions += perfection_cautions(held_out, decisions, plan.design.question.outcome)
         if last.selection.algorithm is not None:
             keys, seed = ready.splitting.keys(held_out), seed_of(ready.seed, repetition, SHUFFLING)
-            notes["drivers"] = drivers(candidate, held_out, ready.features.columns, keys, seed, last.name)
-            drove = notes["drivers"]
-            notes["importance"] = importance(candidate, plan.design, held_out, drove, keys, seed, last.name)
-    without, none = (
-        [one for one in fitted if one.selection.algorithm is None],
-        f"rule '{plan.rule.name}' found no candidate",
-    )
+            drove = drivers(candidate, held_out, ready.features.columns, keys, seed, last.name)
+            weighed = importance(candidate, plan.design, held_out, drove, keys, seed, last.name)
+            notes |= {"drivers": drove, "importance": weighed}
+    none = f"rule '{plan.rule.name}' found no candidate"
+    without = [one for one in fitted if one.selection.algorithm is None]
     if len(without) == len(fitted):
         cautions = [Caution("no candidate", f"{none}, so p is 1.")]
     elif without:

@@ -40,8 +40,6 @@ Scores = dict[str, dict[str, float | None]]  # by target and feature: AUC or R s
 
 @dataclass(frozen=True)
 class Look:
-    """What the screen found."""
-
     facts: dict[str, Any]  # the JSON's `look`
     cautions: tuple[Caution, ...]
 
@@ -124,9 +122,8 @@ def _screen(
         """What a few rows contradict need not be checked in all of them."""
         if not leakage.determines(column, short[target.name], where_given=where_given):
             return False
-        return few == len(rows) or leakage.determines(
-            leakage.read_column(rows, column.name), target, where_given=where_given
-        )
+        whole = column if few == len(rows) else leakage.read_column(rows, column.name)
+        return whole is column or leakage.determines(whole, target, where_given=where_given)
 
     columns, bins, answers = [], [], []
     scores: Scores = {target.name: {} for target in (*outcomes, *groups)}

@@ -131,13 +131,7 @@ class Cuts:
 
 
 def forward_cuts(share: float, reason: str) -> Cuts:
-    """The cuts of a forward repetition whose first block must hold a share of the rows.
-
-    Examples
-    --------
-    >>> forward_cuts(0.25, "30 rows of group 'b'").ends
-    (0.25, 0.4, 0.7)
-    """
+    """The cuts of a forward repetition whose first block must hold a share of the rows."""
     if share <= FORWARD[0]:
         return Cuts(FORWARD)
     first = ceil(100 * share) / 100
@@ -223,25 +217,18 @@ class TrainingRows:
 
 
 def fetch_training_rows(
-    engine: Engine,
-    reading: Reading,
-    splitting: Splitting,
-    columns: Sequence[str],
-    total: int,
-    most: int,
-    parts: Sequence[Part],
+    engine: Engine, surveyed: Surveyed, splitting: Splitting, columns: Sequence[str], most: int, parts: Sequence[Part]
 ) -> TrainingRows:
-    """Fetch the training rows of some parts, at most `most` of each, in one pass over `total` rows."""
+    """Fetch the training rows of some parts, at most `most` of each, in one pass."""
     margin = 1.0
     while True:
         # Below these places lie at least as many rows as are wanted, but for once in a billion.
         wanted = most * margin
-        share = int(min((wanted + 6 * np.sqrt(wanted) + 10) / total, 1.0) * PLACES)
+        share = int(min((wanted + 6 * np.sqrt(wanted) + 10) / surveyed.rows, 1.0) * PLACES)
         edges = {part: PLACES - 1 if part == ALL_ROWS else int(splitting.edge(part.block)) for part in parts}
         limits = {part: np.uint64(min(share, edge)) for part, edge in edges.items()}
-        fetched = run(
-            engine, partial(_fetch_batch, reading=reading, splitting=splitting, limits=limits), columns, _merge
-        )
+        work = partial(_fetch_batch, reading=surveyed.reading, splitting=splitting, limits=limits)
+        fetched = run(engine, work, columns, _merge)
         keys, units = np.concatenate(fetched.keys), np.concatenate(fetched.units)
         trained = dict(zip(parts, fetched.trained.tolist(), strict=True))
         places_in = splitting.order(units)

@@ -12,7 +12,7 @@ from improvable._typing import IntArray
 from improvable.data.columns import Columns
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
-from improvable.data.frame import Rows, check_complete, incomplete
+from improvable.data.frame import Rows, incomplete
 from improvable.data.groups import MAX_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
 from improvable.data.quality import Seen, few_values, flag_code_cautions, merge_values
@@ -139,8 +139,13 @@ def survey(
     question, keying = design.question, Keying(design.question.seed)
     work = partial(_survey_batch, design=design, columns=columns, keying=keying, together=together)
     seen = run(engine, work, columns.read, merge_surveys)
-    lacking = {name: seen.lacking[name] for name in (*columns.numeric, *columns.labels) if seen.lacking[name]}
-    check_complete(lacking, seen.dropped, seen.rows, drop_missing)
+    needed = (*columns.numeric, *columns.labels)
+    lacking = [f"{seen.lacking[name]:,} in '{name}'" for name in dict.fromkeys(needed) if seen.lacking[name]]
+    if lacking and not drop_missing:
+        hint = "Fix them, or drop those rows with `drop_missing=True`."
+        raise DataError(f"missing or infinite values: {', '.join(lacking)}.", hint)
+    if seen.dropped == seen.rows:
+        raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
     cautions = []
     if seen.dropped:
         cautions.append(Caution("dropped", f"{seen.dropped:,} rows with missing or infinite values were dropped."))

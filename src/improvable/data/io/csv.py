@@ -100,13 +100,7 @@ def in_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
 
 
 def find_separator(content: bytes, path: Path) -> str:
-    r"""The separator with which most of the first lines have as many values as the header.
-
-    Examples
-    --------
-    >>> find_separator(b"a;b\n1,5;2,5\n", Path("eu.csv"))
-    ';'
-    """
+    """The separator with which most of the first lines have as many values as the header."""
     usual = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     best, found = (0.0, 0), usual
     for separator in dict.fromkeys([usual, *SEPARATORS]):
@@ -134,13 +128,7 @@ def header_of(content: bytes, separator: str) -> list[str]:
 
 
 def uneven_line(content: bytes, separator: str) -> tuple[int, int, int] | None:
-    r"""The first line with more or fewer values than the header: its number, its values and the header's.
-
-    Examples
-    --------
-    >>> uneven_line(b"a,b\n1,2\n\n3\n", ",")
-    (4, 1, 2)
-    """
+    """The first line with more or fewer values than the header: its number, its values and the header's."""
     text = io.TextIOWrapper(io.BytesIO(content), encoding=UTF8, errors="replace", newline="")
     reader = csv.reader(text, delimiter=separator)
     wanted = len(next(reader, []))
@@ -158,11 +146,6 @@ def find_decimal(marks: Iterable[set[str]], separator: str) -> str:
 
     A column that leaves no doubt decides. Where all numbers could be read either way ("1,234"), a file with semicolons
     has decimal commas, because that is why it has semicolons.
-
-    Examples
-    --------
-    >>> find_decimal([{".", ","}, {","}], ","), find_decimal([{".", ","}], ","), find_decimal([{".", ","}], ";")
-    (',', '.', ',')
     """
     sure = {next(iter(one)) for one in marks if len(one) == 1}
     if len(sure) == 1:
