@@ -170,6 +170,7 @@ def conclude(
     evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
     rows = tally.by_row()
     differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
+    acted: Any = () if drawable is None else drawable.in_words(evidence)
     counts: CountFacts = {
         "rows": tally.rows,
         "clusters": None if clusters is None else len(clusters),
@@ -184,7 +185,7 @@ def conclude(
             group: {**_pair(*one.sides), "rows": one.rows, "effective": steady(one.effective)}  # type: ignore[typeddict-item]
             for group, one in differing.items()
         },
-        "corrections": [] if drawable is None else [*drawable.in_words(evidence)],
+        "corrections": [*acted],
         "p_plain": p_plain,
         "changes": {
             group: {kind: {"share": share, "mean_outcome": mean} for kind, (share, mean) in kinds.items()}
