@@ -29,9 +29,8 @@ from improvable.question.catalog import UTILITIES
 from improvable.question.claim import Claim
 from improvable.question.settings import About, Constraints, Groups, Read, Test
 from improvable.question.utility import Utility
-from improvable.results.audit import Audit
+from improvable.results.audit import Audit, load
 from improvable.results.comparison import Comparison
-from improvable.results.load import load
 
 if TYPE_CHECKING:
     from improvable.report import plots

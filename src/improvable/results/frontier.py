@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 from improvable._typing import FloatArray
 from improvable.errors import OptionError
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
-from improvable.inference.evidence import Evidence
 from improvable.inference.test import lower_median, threshold_for
 from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
 from improvable.question.options import check_choice
 from improvable.results.formatting import confidence, number_or_null, p_text
+
+if TYPE_CHECKING:
+    from improvable.results.result import Result
 
 
 @dataclass(frozen=True)
@@ -133,14 +135,11 @@ class Frontier:
         edges = []
         for one in self.repetitions:
             asked = [g for g in one.accuracy if what == "accuracy" and group in (None, g)]
-            own, others = (
-                self.of_accuracy(one, asked),
-                self.of_accuracy(one, [g for g in one.accuracy if g not in asked]),
-            )
+            others = self.of_accuracy(one, [g for g in one.accuracy if g not in asked])
             if what == "fairness":
                 own = self.of_gap(one, gap)
             else:
-                others += self.of_gap(one, gap)
+                own, others = self.of_accuracy(one, asked), others + self.of_gap(one, gap)
             holds = float(p_values(others, np.array([0.0]))[0]) < self.level
             edges.append(largest_delta(own, self.level) if holds else -np.inf)
         value = self._combined(edges)
@@ -229,18 +228,17 @@ def _floored(amount: float, form: Form) -> str:
     return f"{Decimal(amount).quantize(step, ROUND_FLOOR):f}"
 
 
-def make_frontier(question: Question, repetitions: Sequence[Evidence], form: str | None = None) -> Frontier:
-    """The frontier of a question and the evidence of its repetitions, in the question's own form or another."""
-    claim, asked = question.claim, form or question.claim.form
-    check_choice("form", asked, ("ratio", "difference"))
-    turned = Claim(form=cast(Form, asked), gap=claim.gap, protected=claim.protected, overall=claim.overall)
-    critical = tuple(critical_deltas(evidence, turned) for evidence in repetitions)
+def make_frontier(result: "Result", form: str) -> Frontier:
+    check_choice("form", form, get_args(Form))
+    question, asked = result.question, result.question.claim
+    claim = Claim(form=cast(Form, form), gap=asked.gap, protected=asked.protected, overall=asked.overall)
+    critical = tuple(critical_deltas(repetition.evidence, claim) for repetition in result.repetitions)
     return Frontier(
         repetitions=critical,
         alpha=question.alpha,
-        form=turned.form,
+        form=claim.form,
         gap=claim.gap,
         groups=tuple(critical[0].accuracy),
-        ask=claim.ask,
+        ask=asked.ask,
         lower_is_better=question.lower_is_better,
     )

@@ -38,11 +38,10 @@ from improvable.procedure.split import DRAWING, seed_of
 from improvable.question.design import Design, Question, make_design
 from improvable.question.options import check_types, conforms
 from improvable.question.protocol import digest_of, from_declaration
+from improvable.results.audit import load
 from improvable.results.collect import component_facts
 from improvable.results.comparison import Comparison
-from improvable.results.load import MALFORMED, load
-from improvable.results.storage import counts_from, plain_counts
-from improvable.results.versions import versions
+from improvable.results.storage import MALFORMED, counts_from, plain_counts, versions
 from improvable.trust.seal import other_versions
 from improvable.trust.verification import differences, leaves
 
