@@ -40,40 +40,11 @@ if TYPE_CHECKING:
 _LATER = {"plots": ("report.plots", ""), "power": ("studies.power", ""), "verify": ("trust.verification", "verify")}
 
 __all__ = [
-    "UTILITIES",
-    "About",
-    "Algorithm",
-    "AlgorithmError",
-    "Audit",
-    "Claim",
-    "Comparison",
-    "Constraints",
-    "DataError",
-    "Groups",
-    "ImprovableError",
-    "ImprovableWarning",
-    "OptionError",
-    "Read",
-    "RuleError",
-    "Selection",
-    "SelectionRule",
-    "StorageError",
-    "Test",
-    "Training",
-    "UnknownColumnError",
-    "Utility",
-    "__version__",
-    "audit",
-    "compare",
-    "datasets",
-    "export_algorithm",
-    "import_algorithm",
-    "load",
-    "plots",
-    "power",
-    "threshold",
-    "verify",
-]
+    "UTILITIES", "About", "Algorithm", "AlgorithmError", "Audit", "Claim", "Comparison", "Constraints", "DataError",
+    "Groups", "ImprovableError", "ImprovableWarning", "OptionError", "Read", "RuleError", "Selection", "SelectionRule",
+    "StorageError", "Test", "Training", "UnknownColumnError", "Utility", "__version__", "audit", "compare", "datasets",
+    "export_algorithm", "import_algorithm", "load", "plots", "power", "threshold", "verify",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

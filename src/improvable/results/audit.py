@@ -91,16 +91,17 @@ class Audit(Result):
 
     def finish(self, folder: Path) -> None:
         """Write what makes a folder of repetitions a finished audit."""
-        facts = {
-            "question": self.question.to_dict(),
-            "setting": self.setting,
-            "data_fingerprint": self.data_fingerprint,
-            "census": {name: values.tolist() for name, values in vars(self.census).items()},
-            "disparities": [asdict(disparity) for disparity in self.disparities],
-            "cautions": [asdict(caution) for caution in self.cautions],
-            "repetitions": [repetition.repetition for repetition in self.repetitions],
-        }
-        storage.write_head(folder, "audit", facts)
+        storage.write_json(
+            folder / storage.RESULT,
+            kind="audit",
+            question=self.question.to_dict(),
+            setting=self.setting,
+            data_fingerprint=self.data_fingerprint,
+            census={name: values.tolist() for name, values in vars(self.census).items()},
+            disparities=[asdict(disparity) for disparity in self.disparities],
+            cautions=[asdict(caution) for caution in self.cautions],
+            repetitions=[repetition.repetition for repetition in self.repetitions],
+        )
 
     def refit(self) -> Algorithm:
         """The algorithm to use instead of the status quo: the rule applied to all rows (Section 3.1).
@@ -122,9 +123,10 @@ class Audit(Result):
         repetition : int, optional
             Number of the repetition, from 1; by default the one whose p-value is the lower median.
         """
+        p_values = {one.repetition: one.p_value for one in self.repetitions}
         if repetition is None:  # the first one whose p-value is the lower median
-            repetition = next(one.repetition for one in self.repetitions if one.p_value == self.p_value)
-        if repetition not in [one.repetition for one in self.repetitions]:
+            repetition = next(number for number, p in p_values.items() if p == self.p_value)
+        if repetition not in p_values:
             hint = f"They are numbered from 1 to {len(self.repetitions)}."
             raise OptionError(f"there is no repetition {repetition}.", hint)
         return self._refitted(repetition)
@@ -151,13 +153,13 @@ class Audit(Result):
         """
         place = check_rows_path(path)
         frame, buffer = self.repetition_rows(), io.BytesIO()
-        if place.suffix.lower() == ".csv":
+        if place.suffix.lower() == ".parquet":
+            frame.write_parquet(buffer)
+        else:
             import polars as pl
 
             safe = pl.col(pl.String).map_elements(in_cell, return_dtype=pl.String)
             frame.with_columns(safe).rename(in_cell).write_csv(buffer)
-        else:
-            frame.write_parquet(buffer)
         write_whole(place, buffer.getvalue())
 
     def _refitted(self, repetition: int) -> Algorithm:
@@ -169,8 +171,6 @@ class Audit(Result):
 def check_rows_path(path: str | Path) -> Path:
     """Refuse a file for rows that cannot be written; to be asked before the work is done.
 
-    Examples
-    --------
     >>> check_rows_path("rows.txt")
     Traceback (most recent call last):
     improvable.errors.OptionError: 'rows.txt' is not a file for rows. Write to one that ends in .csv or .parquet.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -25,8 +25,7 @@ from improvable.results import storage
 from improvable.results.facts import CountFacts
 from improvable.results.result import Result
 
-ARRAYS = ("sums", "draws", "training")
-"""Arrays of `Evidence` that are stored."""
+ARRAYS = ("sums", "draws", "training")  # of `Evidence`, stored beside those of `Census`
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,7 @@ class Comparison(Result):
         if margins[1] < 0 and margins[0] != margins[1]:
             text = "these draws were made for a claim without this margin. For rates near 0 or 1 run it again with it."
             cautions = (*cautions, Caution("margin", text))
-        parts: tuple[Literal["accuracy", "fairness"], ...] = ("accuracy", "fairness")
-        if any(question.claim.asks(one) and not self.question.claim.asks(one) for one in parts):
+        if question.claim.ask != self.question.claim.ask != "both":
             text = "what is asked now was not looked at for long tails and few rows. Run it again with this question."
             cautions = (*cautions, Caution("asked later", text))
         return replace(self, question=question, cautions=cautions, counts={**self.counts, "p_plain": None})
@@ -129,8 +127,8 @@ class Comparison(Result):
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
         place = storage.new_folder(folder)
         storage.write_repetition(self, place)
-        facts = {"question": self.question.to_dict(), "data_fingerprint": self.data_fingerprint}
-        storage.write_head(place, "comparison", facts)
+        told = {"question": self.question.to_dict(), "data_fingerprint": self.data_fingerprint}
+        storage.write_json(place / storage.RESULT, kind="comparison", **told)
 
     def stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Everything but the question, as plain data and as arrays."""

@@ -197,11 +197,9 @@ class Result(ABC):
 
     def __repr__(self) -> str:
         """The verdict in one line."""
-        verdict = "rejected" if self.reject else "not rejected"
-        p = p_equals(p_text(self.p_value, self.question.draws))
-        repetitions = len(self.repetitions)
-        combined = f" (lower median of {repetitions} repetitions)" if repetitions > 1 else ""
-        return f"<{type(self).__name__}: {verdict}, {p}{combined}, {len(self.groups)} groups>"
+        p, repetitions = p_equals(p_text(self.p_value, self.question.draws)), len(self.repetitions)
+        p += f" (lower median of {repetitions} repetitions)" if repetitions > 1 else ""
+        return f"<{type(self).__name__}: {'' if self.reject else 'not '}rejected, {p}, {len(self.groups)} groups>"
 
     def __str__(self) -> str:
         return self.summary()
@@ -282,16 +280,12 @@ class Result(ABC):
 
 def tidy_columns(facts: Facts) -> dict[str, list[Any]]:
     """The columns of `Result.table`; None where there is no such number."""
-    rows = [
-        _row(facts, repetition, component)
-        for repetition in facts["repetitions"]
-        for component in repetition["components"]
-    ]
+    rows = [_row(facts, repetition, one) for repetition in facts["repetitions"] for one in repetition["components"]]
     return {name: [row.get(name) for row in rows] for name in COLUMNS}
 
 
 def _row(facts: Facts, repetition: RepetitionFacts, one: ComponentFacts) -> dict[str, Any]:
-    before, after = one["status_quo"], one["candidate"]
+    before, after, group = one["status_quo"], one["candidate"], one["group"]
     # What the numbers are about: all blocks of a repetition together, its only block, or the rows of a comparison.
     block = "all rows" if facts["kind"] != "audit" else "mixture" if len(facts["blocks"]["cuts"]) > 1 else "1"
     row: dict[str, Any] = {
@@ -306,11 +300,10 @@ def _row(facts: Facts, repetition: RepetitionFacts, one: ComponentFacts) -> dict
         row |= {"difference": after - before, "ratio": after / before if before else None}
     if one["kind"] == "accuracy" and facts["overall"] is None:
         for found in repetition["intervals"]:
-            if (found["measure"], found["group"]) == (one["utility"], one["group"]):
+            if (found["measure"], found["group"]) == (one["utility"], group):
                 name = found["quantity"]
                 row |= {name: found["estimate"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
-        for name in ALGORITHMS:
-            row[f"selected_{name}"] = repetition["selected"][one["group"]][name]
-            row[f"share_{name}"] = repetition["share_selected_by_group"][one["group"]][name]
-            row[f"effective_{name}"] = repetition["effective_rows"][one["group"]][name]
+        counts = {"selected": "selected", "share": "share_selected_by_group", "effective": "effective_rows"}
+        for what, key in counts.items():
+            row |= {f"{what}_{name}": repetition[key][group][name] for name in ALGORITHMS}  # type: ignore[literal-required]
     return row

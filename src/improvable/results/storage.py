@@ -57,7 +57,6 @@ MAX_KEPT = 5_000
 """With more distinct contributions than this they are not kept: outcomes are then nearly all different."""
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 """What plain data that are not as we write them can cause, wherever they are first used."""
-UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, *MALFORMED)
 REDO = "Delete it and run the same audit again: only this repetition is redone."
 
 
@@ -79,6 +78,10 @@ def _headed(**plain: Any) -> bytes:
     return as_json({"format": FORMAT, "version": VERSION, **plain})
 
 
+def write_json(path: Path, **plain: Any) -> None:
+    write_whole(path, _headed(**plain))
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object that we wrote, of this format; anything else is refused in one line."""
     try:
@@ -96,9 +99,6 @@ def read_json(path: Path) -> dict[str, Any]:
         wrong = f"'{path}' has format {plain.get('format')}, written by version {plain.get('version')}."
         raise StorageError(wrong, f"Version {VERSION} reads format {FORMAT}; run the audit again.")
     return plain
-
-
-# Repetitions ----------------------------------------------------------------------------------------------------------
 
 
 def repetition_path(folder: Path, repetition: int) -> Path:
@@ -141,7 +141,7 @@ def read_repetition(path: Path, seed: int, run: str | None = None) -> tuple[dict
         arrays = read_arrays(path)
         meta = parse_json(arrays["meta"].tobytes())
         found, number = meta["format"], meta.get("repetition")
-    except UNREADABLE as error:
+    except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED) as error:
         raise damaged(path, error) from error
     if found != FORMAT or isinstance(found, bool):
         raise StorageError(f"'{path}' has format {found}.", f"This version reads format {FORMAT}; run the audit again.")
@@ -157,9 +157,6 @@ def damaged(path: Path, error: BaseException) -> StorageError:
     return StorageError(f"'{path}' {error if isinstance(error, ReceivedError) else 'is damaged'}.", REDO)
 
 
-# Folders --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Provenance:
     """Where a result comes from: the command that made it, its line in the ledger, and what the data are called."""
@@ -169,14 +166,9 @@ class Provenance:
     data: str | None = None
 
 
-def write_head(folder: Path, kind: str, facts: Mapping[str, Any]) -> None:
-    """Write what makes a folder a finished result."""
-    write_whole(folder / RESULT, _headed(kind=kind, **facts))
-
-
 def write_provenance(folder: Path, made: Provenance) -> None:
     """Keep where a result comes from, for reports that are written later."""
-    write_whole(folder / PROVENANCE, _headed(**asdict(made)))
+    write_json(folder / PROVENANCE, **asdict(made))
 
 
 def read_provenance(folder: Path) -> Provenance | None:
@@ -229,9 +221,6 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
     make_folder(place)
     write_whole(place / RUN, mine)
     return place
-
-
-# Cells and moments ----------------------------------------------------------------------------------------------------
 
 
 def few_enough(counted: Counted) -> bool:

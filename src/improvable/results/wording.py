@@ -283,12 +283,10 @@ def error_words(facts: Facts) -> str:
 
 
 def limits_of_not_rejecting(facts: Facts) -> str:
+    unknown = "nothing better exists: another rule, other features, or more rows may find an improvement"
     if facts["kind"] == "comparison":
-        return "Not rejecting is no proof that the candidate is no better: there may be too few rows to show it."
-    return (
-        "Not rejecting is no proof that nothing better exists: another rule, other features, or more rows may find an "
-        "improvement."
-    )
+        unknown = "the candidate is no better: there may be too few rows to show it"
+    return f"Not rejecting is no proof that {unknown}."
 
 
 def harm_words(gap: DisparityFacts, facts: Facts) -> str:
