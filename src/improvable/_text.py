@@ -91,5 +91,5 @@ def json_text(plain: Any, indent: int | None = 2) -> str:
     if text.isascii() and "\x7f" not in text:
         return text
     # Python's JSON escapes every such character but one, delete.
-    escaped = {one: json.dumps(one)[1:-1].replace("\x7f", "\\u007f") for one in set(text) - {"\n"} if hides(one)}
-    return text.translate(str.maketrans(escaped))
+    hidden = {ord(one): json.dumps(one)[1:-1] for one in set(text) - {"\n"} if hides(one)}
+    return text.translate(hidden | {0x7F: "\\u007f"})
