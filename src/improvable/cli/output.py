@@ -12,7 +12,7 @@ import typer
 
 from improvable._text import json_text, shown, shown_all
 from improvable.errors import ImprovableWarning
-from improvable.question.argument_names import as_options
+from improvable.question.settings import as_options
 
 if TYPE_CHECKING:
     from improvable import Audit, Comparison

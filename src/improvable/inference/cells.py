@@ -195,8 +195,6 @@ def exact_sum(values: FloatArray, counts: IntArray | None = None) -> int:
     A float64 is a whole number times a power of two, and so is any sum of them: a Python integer, the same whatever
     order, batches or workers the numbers came in. It is rounded once, when it is read (`to_float`).
 
-    Examples
-    --------
     >>> to_float(exact_sum(np.array([1e16, 1.0, -1e16])))
     1.0
     """

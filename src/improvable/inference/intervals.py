@@ -114,8 +114,6 @@ def _rows_of_rate(evidence: Evidence, attribute: int, group: int, measure: int, 
 def wilson(rate: float, rows: float, level: float) -> tuple[float, float]:
     """Wilson's score interval.
 
-    Examples
-    --------
     >>> [round(end, 3) for end in wilson(1.0, 40, 0.95)]
     [0.912, 1.0]
     """
@@ -138,8 +136,6 @@ def gap_interval(
     in whose favor the gap is one-sided, is worse off with a lower one. A draw in which one is undefined can only widen
     the interval. `relative` is that of `gap_between`.
 
-    Examples
-    --------
     >>> values = np.array([0.5, 0.5, 0.6])
     >>> drawn = values + 0.01 * np.random.default_rng(0).normal(size=(2_000, 3))
     >>> [round(end, 2) for end in gap_interval(values, drawn, 0.95)]
@@ -302,8 +298,6 @@ class Combined:
 def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: float) -> Spread:
     """One number from its estimates and draws in all repetitions.
 
-    Examples
-    --------
     >>> one = combined([1.0, 2.0, 3.0], [np.array([e - 1, e, e + 1]) for e in (1.0, 2.0, 3.0)], 0.9)
     >>> one.estimate, one.low, one.high
     (2.0, 1.0, 3.0)

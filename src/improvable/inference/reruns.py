@@ -52,8 +52,6 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
     draws : int
         Bootstrap draws behind each.
 
-    Examples
-    --------
     >>> round(estimate_correlation([0.2, 0.35, 0.5, 0.1, 0.3], draws=10_000).estimate, 2)
     0.77
     """
@@ -147,8 +145,6 @@ def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float =
     The number of rejecting repetitions is binomial without any model, but knows only the side of a p-value: after three
     near 1 a rerun would reject with probability 8%, and the interval of seven that agree would reach 20%.
 
-    Examples
-    --------
     >>> risk = rerun_risk([0.001, 0.004, 0.0, 0.01, 0.002, 0.03, 0.008])
     >>> risk.rejecting, risk.reject, round(risk.otherwise, 3), [round(end, 3) for end in risk.otherwise_range]
     (6, True, 0.045, [0.0, 0.236])
@@ -204,8 +200,6 @@ def repetitions_to_agree(share: float, target: float = 0.01) -> int | None:
     int or None
         None where over 100,000 repetitions are needed, as for a share of one half.
 
-    Examples
-    --------
     >>> repetitions_to_agree(0.9), repetitions_to_agree(0.6), repetitions_to_agree(0.5)
     (7, 163, None)
     """

@@ -37,8 +37,6 @@ def rows_needed(rows: int, standard_errors: float | None, level: float) -> float
     the expected one exceeds the critical value by the .8 quantile of the normal distribution. None where the estimate
     is on the wrong side: no number of rows would do.
 
-    Examples
-    --------
     >>> round(rows_needed(1_000, 1.4, 0.025))
     4005
     """
@@ -50,8 +48,6 @@ def rows_needed(rows: int, standard_errors: float | None, level: float) -> float
 def detectable(needed: float, error: float | None, level: float, above: bool) -> float | None:
     """The value nearest to what was needed that a single test would have shown with probability .8.
 
-    Examples
-    --------
     >>> round(detectable(5.0, 0.1, 0.025, above=True), 3)
     5.28
     """

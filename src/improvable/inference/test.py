@@ -160,8 +160,6 @@ def threshold_for(alpha: float, repetitions: int) -> float:
 def lower_median(p_values: ArrayLike) -> FloatArray:
     """The smallest median along the first axis, below a level exactly when at least half of the p-values are.
 
-    Examples
-    --------
     >>> float(lower_median([0.2, 0.01, 0.03, 0.5]))
     0.03
     """

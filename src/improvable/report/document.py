@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from improvable.question.argument_names import as_options
+from improvable.question.settings import as_options
 from improvable.report.appendix import appendix_block
 from improvable.report.blocks import Block, Heading, Picture, Sentence, Sliders
 from improvable.report.labels import in_words

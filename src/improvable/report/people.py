@@ -7,7 +7,7 @@ from typing import Any
 
 from improvable._text import shown_all
 from improvable.inference.diagnostics import KINDS
-from improvable.question.argument_names import as_options
+from improvable.question.settings import as_options
 from improvable.report.blocks import Block, Heading, Sentence, Table
 from improvable.results.collect import PEOPLE
 from improvable.results.facts import Facts, PersonFacts

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from improvable.procedure.cautions import meaning
-from improvable.question.argument_names import as_options
+from improvable.question.settings import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
 from improvable.report.people import look_lines
 from improvable.report.tables import paper_block

@@ -1,7 +1,7 @@
 """The first screen: whose audit, the answer in words, and the few numbers that everybody asks for."""
 
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
-from improvable.question.argument_names import as_options
+from improvable.question.settings import as_options
 from improvable.report.blocks import Answer, Tile, Tiles, Title
 from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
 from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, value_text
