@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its submodules load when they are first used
 
 from improvable.inference.components import Gain, GroupGap, Statistic, asked, gap_statistics
 from improvable.inference.evidence import Evidence
@@ -25,8 +26,14 @@ class Shortfall:
 
 def shortfall(evidence: Evidence, claim: Claim, assessment: Assessment) -> Shortfall:
     """The weakest condition of a test; among equal p-values, the one nearest to its null."""
-    walked = zip(asked(evidence, claim), assessment.components, strict=True)
-    found = [_of(part, claim, component) for part, component in walked]
+    found = []
+    for part, component in zip(asked(evidence, claim), assessment.components, strict=True):
+        change, before = part.delta(claim) * (part.better if isinstance(part, Gain) else -1), component.status_quo
+        needed = before * (1 + change) if claim.form == "ratio" else before + change
+        margins = [_margin(one) for one in _statistics(part, claim, claim.gap)]
+        known = all(margin is not None for margin, _ in margins)
+        least = min(margins, key=lambda one: _or_lowest(one[0])) if known else (None, None)
+        found.append(Shortfall(component, needed, *least))
     return max(found, key=lambda one: (one.component.tail.p_value, -_or_lowest(one.standard_errors)))
 
 
@@ -68,23 +75,11 @@ def studentized_margins(evidence: Evidence, claim: Claim) -> list[float]:
 
 def _reach(level: float) -> float:
     """How many standard errors from its null a statistic must be expected for power .8."""
-    from scipy.special import ndtri
-
-    return float(ndtri(1 - level) + ndtri(POWER))
+    return float(scipy.special.ndtri(1 - level) + scipy.special.ndtri(POWER))
 
 
 def _or_lowest(errors: float | None) -> float:
     return -np.inf if errors is None else errors
-
-
-def _of(part: Gain | GroupGap, claim: Claim, component: Component) -> Shortfall:
-    change = part.better * part.delta(claim) if isinstance(part, Gain) else -part.delta(claim)
-    before = component.status_quo
-    needed = before * (1 + change) if claim.form == "ratio" else before + change
-    margins = [_margin(one) for one in _statistics(part, claim, claim.gap)]
-    if any(margin is None for margin, _ in margins):
-        return Shortfall(component, needed, None)
-    return Shortfall(component, needed, *min(margins, key=lambda one: _or_lowest(one[0])))
 
 
 def _statistics(part: Gain | GroupGap, claim: Claim, gap: str) -> list[Statistic]:

@@ -123,15 +123,10 @@ def lower_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
 
 
 def gap_tail(gap: Contrast | SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
-    """The p-value of one condition on the gap."""
-    if isinstance(gap, SeveralReferences):
-        return _tail_of_several(gap, delta, form, scale)
-    statistic, draws = gap_statistics(gap, delta, form)
-    return lower_tail(float(statistic), draws, scale)
-
-
-def _tail_of_several(gap: SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
     """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
+    if isinstance(gap, Contrast):
+        statistic, draws = gap_statistics(gap, delta, form)
+        return lower_tail(float(statistic), draws, scale)
     undefined = int((~gap.defined).sum())
     share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
     if share < 0 or not np.isfinite([*gap.before, gap.after, scale]).all():
@@ -141,9 +136,9 @@ def _tail_of_several(gap: SeveralReferences, delta: float, form: Form, scale: fl
     counted = gap.weights > 0
     if not (np.abs(apart[:, counted]) > TIE * scale).any():
         return Tail(1.0, undefined, degenerate=True)
-    statistic = float((gap.weights * (share * gap.before - amount - gap.after))[counted].max())
+    highest = float((gap.weights * (share * gap.before - amount - gap.after))[counted].max())
     largest = (gap.weights * (apart + TIE * scale))[:, counted].max(axis=1)
-    against = int((largest >= statistic).sum()) + undefined
+    against = int((largest >= highest).sum()) + undefined
     return Tail(against / len(gap.drawn_after), undefined, degenerate=False)
 
 

@@ -34,8 +34,8 @@ from improvable.question.claim import Claim
 MIN_SEEN, FARTHER, HALVINGS = 10, 3.0, 60
 SAME = 1e-9  # values closer than this share of the largest are one: weights round them
 TWO_VALUES, LONG_TAIL, MARGIN = "two values", "long tail", "margin"
+# A condition with a long tail against it, and the largest share that one unit has in a sum of its outcomes.
 Leaning = tuple[Condition, Influence, float]
-"""A condition with a long tail against it, and the largest share that one unit has in a sum of its outcomes."""
 
 
 @dataclass(frozen=True)
