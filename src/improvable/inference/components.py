@@ -57,8 +57,8 @@ class Gain:
 
     def statistic(self, claim: Claim) -> Statistic:
         """Large values speak for improvement."""
-        size = {"delta": self.delta(claim), "form": claim.form, "better": self.better}
-        return self.contrast.statistic(partial(accuracy_statistic, **size))
+        of_size = partial(accuracy_statistic, delta=self.delta(claim), form=claim.form, better=self.better)
+        return self.contrast.statistic(of_size)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,8 @@ class GroupGap:
 
     def slopes(self, pair: tuple[int, int], algorithm: int) -> tuple[float, float]:
         """By how much an algorithm's gap between two groups moves with the value of either."""
-        return gap_slopes(*self.values[list(pair), algorithm].tolist(), self.relative)
+        above, below = self.values[list(pair), algorithm].tolist()
+        return gap_slopes(above, below, self.relative)
 
 
 def gap_statistics(gap: Contrast, delta: float, form: Form) -> Statistic:

@@ -133,10 +133,7 @@ def turned(delta: Delta, change: Callable[[str, float], float], utilities: Seque
 
 
 def make_claim(*, accuracy: Sequence[str] = (), fairness: Sequence[str] = (), **asked: Any) -> Claim:
-    """Check the size of improvement asked for, in the fields of `Claim`; any finite delta is one.
-
-    `accuracy` and `fairness` are the labels of the utilities, which deltas may name.
-    """
+    """Check a claim, from its fields; `accuracy` and `fairness` are the labels of utilities that deltas may name."""
     claim = Claim(**asked)
     for name, known in (("form", Form), ("gap", Gap), ("ask", Ask), ("selection", Selection)):
         check_choice(name, getattr(claim, name), get_args(known))
@@ -146,10 +143,8 @@ def make_claim(*, accuracy: Sequence[str] = (), fairness: Sequence[str] = (), **
         if claim.ask == "fairness":
             raise OptionError("`no_worse` is about accuracy, and only fairness is asked for.", "Leave one of them out.")
         if any(one not in (0, -no_worse) for one in every_delta(delta)):
-            raise OptionError(
-                f"`no_worse` of {no_worse:g} contradicts `delta_accuracy`.",
-                "Give one of them: `no_worse` is minus that delta.",
-            )
+            contradiction = f"`no_worse` of {no_worse:g} contradicts `delta_accuracy`."
+            raise OptionError(contradiction, "Give one of them: `no_worse` is minus that delta.")
         no_worse = float(no_worse)
         delta = -no_worse
     if isinstance(claim.delta_fairness, Mapping):
@@ -235,10 +230,8 @@ def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Seq
     for levels in attributes:
         several = [name for name in claim.protected if name in levels]
         if len(several) > 1:
-            raise OptionError(
-                f"'{several[0]}' and '{several[1]}' of one group column are both protected.",
-                "Protect one of them, and audit the other separately.",
-            )
+            both = f"'{several[0]}' and '{several[1]}' of one group column are both protected."
+            raise OptionError(both, "Protect one of them, and audit the other separately.")
     if isinstance(claim.overall, Mapping):
         check_groups(claim.overall, "`overall` names '{}', which")
         if not any(set(claim.overall) == set(levels) for levels in attributes):

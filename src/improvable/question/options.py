@@ -44,7 +44,7 @@ def check_number(name: str, value: float, low: float, high: float, *, high_inclu
 def check_integer(name: str, value: int, low: int, high: int | None = None) -> None:
     good = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not good or value < low or (high is not None and value > high):
-        said = value
+        said: object = value
         if isinstance(value, int) and abs(value) >= 10**24:  # Python refuses to print thousands of digits
             said = f"a number of about {int(value.bit_length() * 0.30103) + 1:,} digits"
         most = "" if high is None else f" and at most {high:,}"
@@ -134,10 +134,8 @@ def parse_names(texts: str | Sequence[str] | None) -> list[str]:
         try:
             names += next(csv.reader([text], skipinitialspace=True, strict=True), [])
         except csv.Error:
-            raise OptionError(
-                f"{text} does not close its quotes.",
-                "Write names between commas, and a name with a comma in double quotes.",
-            ) from None
+            hint = "Write names between commas, and a name with a comma in double quotes."
+            raise OptionError(f"{text} does not close its quotes.", hint) from None
     return [name.strip() for name in names if name.strip()]
 
 
@@ -245,9 +243,8 @@ CAPACITY = Kind(
     parse=lambda text: SAME_SHARE if text in (SAME, SAME_SHARE) else float(text), example="0.03 or same",
 )  # fmt: skip
 SIGNS = Kind(
-    "a table", Mapping, _plain,
-    parse=lambda text: dict(_pairs(text, ":", last=True)), example="age:+ or age:+,income:-",
-)  # fmt: skip
+    "a table", Mapping, _plain, parse=lambda text: dict(_pairs(text, ":", last=True)), example="age:+ or age:+,income:-"
+)
 LABELS = Kind(
     "a table of texts", Mapping[Any, str], _plain,
     parse=lambda text: dict(_pairs(text, ":")), example="column:words, or column:words,other:words",
@@ -330,7 +327,7 @@ def settings_of(declared: type) -> dict[str, Setting]:
     for one in fields(declared):
         parts: tuple[Any, ...] = (one.type, *get_args(one.type))
         choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
-        plain = {bool: FLAG, int: WHOLE, float: NUMBER}.get(next(iter(get_args(one.type)), one.type), TEXT)
+        plain = {bool: FLAG, int: WHOLE, float: NUMBER}.get(parts[1] if len(parts) > 1 else parts[0], TEXT)
         kind = TEXTS if any(get_origin(part) is Sequence for part in parts) else plain
         known = {"kind": kind, **one.metadata}
         known |= {"required": True} if one.default is MISSING else {"default": one.default}

@@ -25,10 +25,8 @@ WAYS = ({"decision"}, {"score", "capacity"}, {"score", "above"})
 def check_written(written: Mapping[str, Any], where: str) -> None:
     """Refuse keys of an algorithm in writing that do not go together."""
     if set(written) not in WAYS:
-        raise OptionError(
-            f"{where} has {', '.join(sorted(map(str, written))) or 'nothing'}.",
-            "It has a decision; or a score with a capacity; or a score with above.",
-        )
+        keys = ", ".join(sorted(map(str, written))) or "nothing"
+        raise OptionError(f"{where} has {keys}.", "Give a decision; or a score with a capacity; or a score with above.")
     if "capacity" in written:
         check_capacity(written["capacity"])
 
@@ -67,19 +65,19 @@ def declare(settings: Settings) -> Declaration | None:
     for setting, value in stated(settings):
         if setting.in_protocol and setting.section != STATUS_QUO:
             out[setting.section][setting.key] = setting.kind.plain(value)
-    if not out[REPORT].pop("simulated") and not out[REPORT]:
+    if not settings.simulated:
+        del out[REPORT]["simulated"]
+    if not out[REPORT]:
         del out[REPORT]
-    elif settings.simulated:
-        out[REPORT]["simulated"] = True
     return out
 
 
 def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) -> Settings:
     """Settings from plain data; what is unknown, missing, of another kind or contradictory is refused in one line."""
-    for section in declared:
+    for section, keys in declared.items():
         if section not in SECTIONS:
             raise OptionError(f"a protocol has no section [{section}].", nearest(section, SECTIONS))
-        if not isinstance(declared[section], Mapping):
+        if not isinstance(keys, Mapping):
             raise OptionError(f"'{section}' is not a section.", f"Write [{section}] and its keys below.")
     arguments: dict[str, Any] = {}
     for section in SECTIONS:
@@ -88,9 +86,8 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
             if key in GONE and key not in keys:
                 raise gone(f"[{section}] {key}")
             if key not in keys:
-                homes = [other for other in SECTIONS if key in section_keys(other)]
-                hint = f"Write it in [{homes[0]}]." if homes else nearest(key, keys)
-                hint = f"It is called '{RENAMED[key]}'." if key in RENAMED else hint
+                home = next((f"Write it in [{other}]." for other in SECTIONS if key in section_keys(other)), "")
+                hint = f"It is called '{RENAMED[key]}'." if key in RENAMED else home or nearest(key, keys)
                 raise OptionError(f"[{section}] has no key '{key}'.", hint)
             if not keys[key].kind.accepts(value):
                 raise OptionError(f"[{section}] {key} is {value!r}.", f"It must be {keys[key].kind.words}.")

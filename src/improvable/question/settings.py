@@ -274,10 +274,7 @@ class About:
 # The fields of the last base come first: a protocol begins with its columns.
 @dataclass(frozen=True, kw_only=True)
 class Settings(About, Read, Test, Claim, Constraints, _Levels, _Asked):
-    """All settings of an audit as one value: what `audit` is given, flat, and what only a protocol has.
-
-    `status_quo` may also be in writing, as in a protocol: ``{"score": "risk", "capacity": 0.03}``.
-    """
+    """All settings of an audit, flat. `status_quo` may be in writing: ``{"score": "risk", "capacity": 0.03}``."""
 
     seed: int = o.of_test("Same seed, same data: same result.", 0)
     challenge_source: str | None = o.of_test(
@@ -315,7 +312,7 @@ def _named(name: str, value: Any) -> Any:
     """Names as they are given, or as strings where they are numbers or an array."""
     if value is None or isinstance(value, str | tuple | list):
         return value
-    if isinstance(value, Integral | Real):
+    if isinstance(value, Real):
         return (f"{value:g}" if isinstance(value, float) else str(value),)
     try:
         return tuple(str(one) for one in value)
