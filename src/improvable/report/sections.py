@@ -1,38 +1,16 @@
 """The body of a report, section by section: size, test, what was asked, what was checked, cautions, limits."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from improvable.procedure.cautions import meaning
-from improvable.question.argument_names import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
 from improvable.report.people import look_lines
 from improvable.report.tables import paper_block
+from improvable.results import wording
 from improvable.results.facts import BoundFacts, Facts, by_component
 from improvable.results.formatting import percent, value_text
-from improvable.results.wording import (
-    alternative_hypothesis,
-    conditions_words,
-    corrections_words,
-    covers_zero,
-    decision,
-    draws_text,
-    effective_words,
-    gap_interval,
-    gaps_words,
-    harm_words,
-    limits,
-    limits_of_not_rejecting,
-    null_hypothesis,
-    rates_words,
-    scheme_words,
-    seal_words,
-    training_text,
-    utilities_words,
-)
-
-if TYPE_CHECKING:
-    from improvable.results.result import Result
+from improvable.results.result import Result
 
 MANY = 4
 """Groups whose bounds share a sentence."""
@@ -92,7 +70,7 @@ def size_section(facts: Facts) -> list[Block]:
 
 
 def table_section(facts: Facts) -> list[Block]:
-    notes = [words for words in (effective_words(facts), corrections_words(facts)) if words]
+    notes = [words for words in (wording.effective_words(facts), wording.corrections_words(facts)) if words]
     return [
         Heading("The test, repetition by repetition" if len(facts["repetitions"]) > 1 else "The test"),
         Sentence(
@@ -113,22 +91,23 @@ def asked_section(facts: Facts) -> list[Block]:
         groups += f"; only being worse off than others counts, and only for {', '.join(facts['protected'])}"
     repetitions = len(facts["repetitions"])
     pairs = [
-        ("Null hypothesis", null_hypothesis(facts)),
-        ("Alternative", alternative_hypothesis(facts)),
-        ("Decision", decision(facts)),
+        ("Null hypothesis", wording.null_hypothesis(facts)),
+        ("Alternative", wording.alternative_hypothesis(facts)),
+        ("Decision", wording.decision(facts)),
     ]
     if facts["kind"] == "audit":
         pairs.append(("Status quo", facts["status_quo"]))
     if facts["ask"] != "both":
         pairs.append(("Asked for", f"only {'accuracy' if facts['ask'] == 'accuracy' else 'the gap'} must improve"))
+    accuracy = wording.utilities_words(facts["accuracy_utilities"])
+    gap = wording.gaps_words(facts["fairness_utilities"])
     pairs += [
         ("Being selected", f"is a {facts['selection']}"),
-        ("Accuracy", utilities_words(facts["accuracy_utilities"]) + "; lower is better" * facts["lower_is_better"]),
-        ("Gap", f"{gaps_words(facts['fairness_utilities'])}; "
-                f"the {facts['gap_statistic']} statistic decides"),
+        ("Accuracy", accuracy + "; lower is better" * facts["lower_is_better"]),
+        ("Gap", f"{gap}; the {facts['gap_statistic']} statistic decides"),
         ("Groups", groups),
         ("Size asked for", _size_asked(facts)),
-    ]  # fmt: skip
+    ]
     if facts["kind"] == "audit":
         features = len(facts["features"])
         pairs.append(
@@ -141,9 +120,9 @@ def asked_section(facts: Facts) -> list[Block]:
     pairs += [(name, f"column {column}") for name, column in named if column]
     combined = "lower median p-value of the repetitions" if repetitions > 1 else "p-value"
     pairs += [
-        ("Draws", draws_text(facts) + (" per repetition" if repetitions > 1 else "")),
+        ("Draws", wording.draws_text(facts) + (" per repetition" if repetitions > 1 else "")),
         ("Level", f"{facts['alpha']:g}: yes where the {combined} is below {facts['threshold']:g}"),
-        ("Seal", seal_words(facts)),
+        ("Seal", wording.seal_words(facts)),
     ]
     return [Heading("Declared in advance" if facts["seal"] else "What was asked"), FactList(tuple(pairs))]
 
@@ -166,8 +145,8 @@ def _size_asked(facts: Facts) -> str:
 
 
 def _repetitions_words(facts: Facts) -> str:
-    words = f"{len(facts['repetitions'])}, of {facts['rows']:,} rows. {scheme_words(facts)}"
-    return f"{words} {training_text(facts)}" if "train_rows" in facts else words
+    words = f"{len(facts['repetitions'])}, of {facts['rows']:,} rows. {wording.scheme_words(facts)}"
+    return f"{words} {wording.training_text(facts)}" if "train_rows" in facts else words
 
 
 def checked_section(facts: Facts) -> list[Block]:
@@ -180,17 +159,17 @@ def checked_section(facts: Facts) -> list[Block]:
         blocks.append(
             Sentence(
                 f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
-                f"{gap['higher']} stands above {gap['lower']} ({gap_interval(gap, facts)}, "
-                f"{facts['rows']:,} rows). {harm_words(gap, facts)} "
-                f"{doubt if covers_zero(gap) else 'The interval excludes zero.'}"
+                f"{gap['higher']} stands above {gap['lower']} ({wording.gap_interval(gap, facts)}, "
+                f"{facts['rows']:,} rows). {wording.harm_words(gap, facts)} "
+                f"{doubt if wording.covers_zero(gap) else 'The interval excludes zero.'}"
             )
         )
-    if rates_words(facts):
-        blocks.append(Sentence(rates_words(facts)))
+    if wording.rates_words(facts):
+        blocks.append(Sentence(wording.rates_words(facts)))
     blocks += [rates_table(facts), *_legal(facts)]
     if "look" in facts:
         blocks += [Heading("The data, before they were divided", 3), Listing(tuple(look_lines(facts["look"])))]
-    return [*blocks, Heading("The conditions of the theory", 3), Sentence(conditions_words(facts))]
+    return [*blocks, Heading("The conditions of the theory", 3), Sentence(wording.conditions_words(facts))]
 
 
 def rates_table(facts: Facts) -> Table:
@@ -236,20 +215,20 @@ def _legal(facts: Facts) -> list[Block]:
     ]
 
 
-def cautions_section(result: "Result") -> list[Block]:
-    notes: list[Block] = [Note(as_options(one.text), meaning(one.kind)) for one in result.cautions]
+def cautions_section(result: Result) -> list[Block]:
+    notes: list[Block] = [Note(one.text, meaning(one.kind)) for one in result.cautions]
     return [Heading("Cautions"), *(notes or [Sentence("None.")])]
 
 
 def limits_section(facts: Facts) -> list[Block]:
     otherwise = (
-        limits_of_not_rejecting(facts)
+        wording.limits_of_not_rejecting(facts)
         if facts["reject"]
         else "Had the test rejected, it would say, with the stated error rate, that an improvement of "
         "the declared size can be found; it would not say that the status quo is unlawful."
     )
     said = (
-        limits(facts),
+        wording.limits(facts),
         otherwise,
         "The p-value is about the size asked for above. Sizes chosen after looking at the result are exploration; each "
         "of the bounds above carries its confidence separately.",
