@@ -131,7 +131,7 @@ def _change_tile(one: tuple[ComponentFacts, ...], facts: Facts) -> Tile:
         widest = "; between the two groups farthest apart" if len(facts["groups"]) > 2 else ""
     before, after = (ends_text(found[algorithm]["low"], found[algorithm]["high"]) for algorithm in ALGORITHMS)
     words = f"{confidence(facts['alpha'])} intervals {before} → {after}{widest}"
-    return Tile(title, *(value_text(found[algorithm]["estimate"]) for algorithm in ALGORITHMS), words)
+    return Tile(title, value_text(found["status_quo"]["estimate"]), value_text(found["candidate"]["estimate"]), words)
 
 
 def _worse_off_tile(facts: Facts) -> Tile:

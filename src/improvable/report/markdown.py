@@ -72,7 +72,7 @@ def _listed(lines: Iterable[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Text from data, so that Markdown and the HTML inside it read it as text.
+    r"""Escape a string from data for Markdown and the HTML inside it.
 
     Examples
     --------

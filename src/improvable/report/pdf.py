@@ -89,7 +89,7 @@ def typst_block(block: Block) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""Text as a Typst string: nothing in it is markup.
+    r"""Quote a string for Typst, which then reads nothing in it as markup.
 
     Examples
     --------

@@ -21,6 +21,7 @@ FOUR_FIFTHS = {
     "burden": "where being selected is a burden, a rate of which the lowest is less than 0.8 is taken here as a sign "
     "of adverse impact",
 }
+NO_GAP = "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
 THREE_STEPS = (
     "A disparate impact case asks three questions. Does a policy burden or benefit one protected class more than "
     "another? Does it serve a legitimate end? Would an alternative serve that end as well, with less disparity? "
@@ -29,7 +30,7 @@ THREE_STEPS = (
 
 
 def bound_words(bounds: Sequence[BoundFacts]) -> list[str]:
-    """The bounds in sentences; groups of which nothing is shown share one, and where nothing is, there is only one."""
+    """The bounds in sentences. Groups for which nothing is shown share one, and so do many for which something is."""
     whole = [bound for bound in bounds if bound["what"] in ("fairness", "accuracy")]
     groups = [bound for bound in bounds if bound not in whole]
     shown, others = ([bound for bound in groups if bool(bound["size"]) == yes] for yes in (True, False))
@@ -85,8 +86,7 @@ def table_section(facts: Facts) -> list[Block]:
 
 
 def asked_section(facts: Facts) -> list[Block]:
-    columns = ", ".join(facts["group"])
-    groups = f"{', '.join(facts['groups'])} (column {columns})"
+    groups = f"{', '.join(facts['groups'])} (column {', '.join(facts['group'])})"
     if facts["protected"]:
         groups += f"; only being worse off than others counts, and only for {', '.join(facts['protected'])}"
     repetitions = len(facts["repetitions"])
@@ -109,11 +109,10 @@ def asked_section(facts: Facts) -> list[Block]:
         ("Size asked for", _size_asked(facts)),
     ]
     if facts["kind"] == "audit":
-        features = len(facts["features"])
-        pairs.append(
-            ("Rule", f"'{facts['rule']}' predicts {facts['target']} from {features:,} columns, listed in the appendix")
-        )
-        pairs.append(("Repetitions", _repetitions_words(facts)))
+        columns = f"{len(facts['features']):,} columns, listed in the appendix"
+        pairs.append(("Rule", f"'{facts['rule']}' predicts {facts['target']} from {columns}"))
+        words = f"{repetitions}, of {facts['rows']:,} rows. {wording.scheme_words(facts)}"
+        pairs.append(("Repetitions", f"{words} {wording.training_text(facts)}" if "train_rows" in facts else words))
     else:
         pairs.append(("Held-out rows", f"{facts['rows']:,}"))
     named = (("Row weights", facts["weight"]), ("Clusters", facts["cluster"]), ("Strata", facts["stratum"]))
@@ -144,26 +143,17 @@ def _size_asked(facts: Facts) -> str:
     return "; ".join(part for kind, part in parts.items() if facts["ask"] in ("both", kind))
 
 
-def _repetitions_words(facts: Facts) -> str:
-    words = f"{len(facts['repetitions'])}, of {facts['rows']:,} rows. {wording.scheme_words(facts)}"
-    return f"{words} {wording.training_text(facts)}" if "train_rows" in facts else words
-
-
 def checked_section(facts: Facts) -> list[Block]:
     """The status quo's own gap, selection rates, the look at the data, the theory's conditions."""
     blocks: list[Block] = [Heading("What was checked"), Heading("The disparity itself", 3)]
-    for gap in facts["disparities"]:
-        doubt = (
-            "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
+    blocks += [
+        Sentence(
+            f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: {gap['higher']} "
+            f"stands above {gap['lower']} ({wording.gap_interval(gap, facts)}, {facts['rows']:,} rows). "
+            f"{wording.harm_words(gap, facts)} {NO_GAP if wording.covers_zero(gap) else 'The interval excludes zero.'}"
         )
-        blocks.append(
-            Sentence(
-                f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
-                f"{gap['higher']} stands above {gap['lower']} ({wording.gap_interval(gap, facts)}, "
-                f"{facts['rows']:,} rows). {wording.harm_words(gap, facts)} "
-                f"{doubt if wording.covers_zero(gap) else 'The interval excludes zero.'}"
-            )
-        )
+        for gap in facts["disparities"]
+    ]
     if wording.rates_words(facts):
         blocks.append(Sentence(wording.rates_words(facts)))
     blocks += [rates_table(facts), *_legal(facts)]

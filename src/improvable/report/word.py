@@ -105,7 +105,7 @@ def write_block(page: Page, block: Block) -> None:
 
 
 def _clean(text: str) -> str:
-    """Text that XML can hold: control characters are shown by their number.
+    """Make a string safe for XML: control characters are shown by their number.
 
     Examples
     --------

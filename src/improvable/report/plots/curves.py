@@ -136,7 +136,7 @@ def attempts(games: Mapping[str, Any]) -> "alt.LayerChart":
     x = alt.X("m:Q", title="secret attempts", scale=scale, axis=axis)
     percent = alt.Axis(format=".0%", tickCount=5)
     y = alt.Y("p:Q", title="probability that a true null is rejected", scale=alt.Scale(domain=[0, 1]), axis=percent)
-    look = {"symbolSize": 150, "symbolStrokeWidth": 0, "labelLimit": WIDTH + 100}
+    look: dict[str, Any] = {"symbolSize": 150, "symbolStrokeWidth": 0, "labelLimit": WIDTH + 100}
     legend = alt.Legend(orient="bottom", direction="vertical", **look)
     color, shape = series("procedure", names, OKABE_ITO, SHAPES, title=None, legend=legend)
     dash = alt.StrokeDash("procedure:N", scale=alt.Scale(domain=names, range=GAME_DASHES[: len(names)]), legend=None)
