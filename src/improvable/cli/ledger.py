@@ -13,7 +13,7 @@ from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
 from improvable.question.design import MIN_DRAWS
 from improvable.question.settings import as_options
-from improvable.report.layout import paragraph
+from improvable.report.text import paragraph
 from improvable.results.formatting import p_equals, p_text
 from improvable.trust import ledger as trust
 

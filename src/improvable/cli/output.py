@@ -92,8 +92,7 @@ def show(
     result: "Audit | Comparison", json: str | None, exit_code: bool, runs: str, *, verbose: bool, quiet: bool
 ) -> int:
     """Print or write a result, its cautions last; the exit status."""
-    from improvable.report.layout import paragraph
-    from improvable.report.text import summary
+    from improvable.report.text import paragraph, summary
     from improvable.results.wording import verdict_line
 
     facts = result.facts
