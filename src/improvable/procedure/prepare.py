@@ -42,7 +42,7 @@ from improvable.procedure.survey import MIN_CLUSTERS, Surveyed, survey
 from improvable.question.challenge import sealed_seed
 from improvable.question.protocol import asked_identity, declare, digest_of
 from improvable.question.settings import Settings
-from improvable.results.versions import versions
+from improvable.results.storage import versions
 
 MAX_HELD_OUT = 8_000  # rows, of those fetched for all rows, in which test rows of a block are looked for
 

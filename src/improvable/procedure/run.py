@@ -38,9 +38,8 @@ from improvable.question.settings import Settings
 from improvable.question.utility import averages_over_selected
 from improvable.results import storage
 from improvable.results.audit import Audit
-from improvable.results.comparison import Comparison
+from improvable.results.comparison import Comparison, finished_repetitions
 from improvable.results.facts import CountFacts
-from improvable.results.load import finished_repetitions
 
 
 def run_audit(

@@ -30,19 +30,18 @@ from improvable.data.groups import Attribute
 from improvable.data.io.safe import ReceivedError, parse_json, read_bytes, write_whole
 from improvable.errors import OptionError, StorageError
 from improvable.inference.cells import Cells, merge
+from improvable.inference.corrections import MARGIN, TWO_VALUES
 from improvable.inference.moments import Moments
 from improvable.inference.tally import Counted, drawable_of, evidence_without_draws, with_draws
 from improvable.inference.test import assess, lower_median, threshold_for
-from improvable.inference.unseen import MARGIN, TWO_VALUES
 from improvable.procedure.split import DRAWING, seed_of
 from improvable.question.design import Design, Question, make_design
 from improvable.question.options import check_types, conforms
 from improvable.question.protocol import digest_of, from_declaration
+from improvable.results.audit import load
 from improvable.results.collect import component_facts
 from improvable.results.comparison import Comparison
-from improvable.results.load import MALFORMED, load
-from improvable.results.storage import counts_from, plain_counts
-from improvable.results.versions import versions
+from improvable.results.storage import MALFORMED, counts_from, plain_counts, versions
 from improvable.trust.seal import other_versions
 from improvable.trust.verification import differences, leaves
 

@@ -39,11 +39,9 @@ from improvable.data.keys import fingerprint
 from improvable.errors import ImprovableError, OptionError, StorageError
 from improvable.question.challenge import parse_source
 from improvable.question.options import conforms
-from improvable.results.audit import Audit
+from improvable.results.audit import Audit, load
 from improvable.results.comparison import Comparison
-from improvable.results.load import load
-from improvable.results.storage import Provenance
-from improvable.results.versions import VERSION
+from improvable.results.storage import VERSION, Provenance
 
 BEGUN, RESUMED, FINISHED, REFUSED = "begun", "resumed", "finished", "refused"
 PLANNED, SEALED, VERIFIED, REPAIRED = "planned", "sealed", "verified", "repaired"

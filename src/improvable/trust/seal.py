@@ -18,8 +18,7 @@ from improvable.question.challenge import parse_source
 from improvable.question.options import SECTIONS, check_types
 from improvable.question.protocol import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
-from improvable.results.storage import FORMAT, as_json, read_json
-from improvable.results.versions import PACKAGES, VERSION, versions
+from improvable.results.storage import FORMAT, PACKAGES, VERSION, as_json, read_json, versions
 from improvable.trust.ledger import hash_of, now
 
 HEAD = """\

@@ -22,9 +22,8 @@ from improvable.question.challenge import parse_source
 from improvable.question.options import conforms
 from improvable.question.protocol import Declaration, digest_of, from_declaration, gone
 from improvable.report.html import html_page, read_embedded
-from improvable.results.audit import Audit
-from improvable.results.load import MALFORMED, load
-from improvable.results.storage import PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
+from improvable.results.audit import Audit, load
+from improvable.results.storage import MALFORMED, PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
 from improvable.trust.seal import Seal, of_packages, other_versions, read_protocol, read_seal, seal_of, seal_path
 
 VERSIONED = ("versions", "version")  # compared by themselves: other versions may find every number again
