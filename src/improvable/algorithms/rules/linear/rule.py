@@ -1,7 +1,7 @@
 """Search for an improving linear classifier itself, rather than predict and threshold: Appendix F of the paper."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isqrt
@@ -14,9 +14,8 @@ from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import LinearClassifier
 from improvable.algorithms.rules.base import Family, Selection, Training
-from improvable.algorithms.rules.linear.evaluate import standard_errors
 from improvable.algorithms.rules.linear.milp import TIME_LIMIT, entries_of, solve
-from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows
+from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows, standard_errors
 from improvable.algorithms.rules.linear.search import search
 from improvable.errors import OptionError, RuleError, nearest
 from improvable.inference.bootstrap import child
@@ -75,17 +74,17 @@ class LinearRule:
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
         problem, start, classifier = _state(training, status_quo, self)
-        problem, objective = merge_rows(problem), self._objective(training)
+        problem = merge_rows(problem)
         restarts = next(times for size, times in RESTARTS if problem.features.size <= size)
         if self.objective != "balanced":
             amount, in_errors = parse_iota(IOTA if self.iota is None else self.iota)
             iota: float | Scale = amount
             if in_errors and amount > 0:  # standard errors are those of what is found without iota
-                start = search(problem, objective, start, child(training.seed, 1), 0).beta
+                start = search(problem, start, child(training.seed, 1), 0).beta
                 errors = standard_errors(problem, problem.decide(start))
                 iota = Scale(amount * errors.accuracy, amount * errors.gap)
             problem = replace(problem, iota=iota)
-        found = search(problem, objective, start, child(training.seed, 0), restarts)
+        found = search(problem, start, child(training.seed, 0), restarts)
         if self.method == SEARCH:
             status = "feasible" if found.feasible else "nothing feasible found"
             notes: dict[str, Any] = {"status": status, "objective": _plain(found.value), "violation": found.violation}
@@ -96,7 +95,7 @@ class LinearRule:
         def tell(node: int, value: float, bound: float) -> None:
             training.report(f"program, node {node:,} of {nodes:,}: value {value:.4g}, bound {bound:.4g}")
 
-        solution = solve(problem, objective, nodes, found.beta, tell, self.time_limit)
+        solution = solve(problem, nodes, found.beta, tell, self.time_limit)
         notes = {
             "status": solution.status,
             "objective": _plain(solution.value),
@@ -106,14 +105,13 @@ class LinearRule:
         }
         return Selection(None if solution.beta is None else classifier(solution.beta), notes)
 
-    def _objective(self, training: Training) -> str:
-        kind, _, group = self.objective.partition(":")
-        if kind != "most_accurate":
-            return kind
-        levels = training.sample.grouping.attributes[0].levels
-        if group not in levels:
-            raise OptionError(f"'{self.objective}' names no group.", nearest(group, levels))
-        return f"most_accurate:{levels.index(group)}"
+
+def _objective(objective: str, levels: Sequence[str]) -> str:
+    """With the group's code instead of its name."""
+    kind, _, group = objective.partition(":")
+    if kind == "most_accurate" and group not in levels:
+        raise OptionError(f"'{objective}' names no group.", nearest(group, levels))
+    return f"{kind}:{levels.index(group)}" if kind == "most_accurate" else kind
 
 
 def parse_iota(iota: float | str) -> tuple[float, bool]:
@@ -237,6 +235,7 @@ def _state(
         capacity=training.constraints.capacity,
         signs=np.array([0, *(training.constraints.monotone.get(name, 0) for name in columns)], dtype=np.int64),
         selection_gap=training.constraints.selection_gap,
+        objective=_objective(rule.objective, levels),
         claim=_negated(design),
         levels=tuple(levels),
         labels=tuple(utility.label for utility in design.utilities),
