@@ -125,10 +125,8 @@ def import_algorithm(path: str | Path) -> Algorithm:
     except Exception as error:
         raise StorageError(f"'{path}' is damaged or not a skops file.", "Export the algorithm again.") from error
     if untrusted:
-        raise StorageError(
-            f"'{path}' names a type that is not trusted: {', '.join(untrusted)}.",
-            "Read only files that export_algorithm wrote.",
-        )
+        what = f"'{path}' names a type that is not trusted: {', '.join(untrusted)}."
+        raise StorageError(what, "Read only files that export_algorithm wrote.")
     try:
         contents = skops.loads(data, trusted=sorted(TRUSTED))
     except Exception as error:

@@ -12,24 +12,15 @@ from improvable.algorithms.constraints import honors_of
 from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training
 from improvable.algorithms.rules.own_code import ForeignRule, import_rule
 from improvable.algorithms.rules.predictive import PredictiveRule
-from improvable.algorithms.rules.tournament import Tournament, tournament
-from improvable.algorithms.rules.variations import Named
+from improvable.algorithms.rules.variations import Named, Tournament
 from improvable.errors import OptionError, nearest
 
 __all__ = [
-    "FAMILIES",
-    "RULES",
-    "Family",
-    "PredictiveRule",
-    "Selection",
-    "SelectionRule",
-    "Tournament",
-    "Training",
-    "as_rule",
+    "FAMILIES", "RULES", "Family", "PredictiveRule", "Selection", "SelectionRule", "Training", "as_rule",
     "as_tournament",
-]
+]  # fmt: skip
 
-MODULES = ("predictive", "linear.rule", "variations", "tournament")
+MODULES = ("predictive", "linear.rule", "variations")
 FAMILIES: dict[str, Family] = {
     family.name: family for module in MODULES for family in import_module(f"{__name__}.{module}").FAMILIES
 }
@@ -65,7 +56,7 @@ def as_rule(spec: Any) -> SelectionRule:
 
 def as_tournament(specs: Sequence[Any]) -> Tournament:
     """A contest of several rules."""
-    return tournament([as_rule(spec) for spec in specs])
+    return Tournament(tuple(map(as_rule, specs)))
 
 
 def _named(spec: str) -> SelectionRule:

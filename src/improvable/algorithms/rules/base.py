@@ -130,9 +130,7 @@ class SelectionRule(Protocol):
         ...
 
 
-def run_rule(
-    rule: SelectionRule, training: Training, status_quo: Algorithm, cutoff_rows: Sample | None = None
-) -> Selection:
+def run_rule(rule: Any, training: Training, status_quo: Algorithm, cutoff_rows: Sample | None = None) -> Selection:
     """Let a rule select, and complete what it found from the same training rows.
 
     A cutoff can also come from `cutoff_rows`, which the rule did not learn from: where only the rule is judged, that
@@ -154,14 +152,14 @@ def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:
     return rows if sight is None else rows.select(sight)
 
 
-def folds_of(training: Training, folds: int = FOLDS) -> list[tuple[Training, IntArray]]:
+def folds_of(training: Training) -> list[tuple[Training, IntArray]]:
     """For each fold, the training rows outside of it and the places of its own rows; clusters stay whole.
 
     Each fold has two units or more. A block's past may hold few clusters: then there are fewer folds, at least two.
     """
     sample, seed = training.sample, training.seed
     units = int(sample.unit_codes().max()) + 1
-    folds = min(folds, units // 2)
+    folds = min(FOLDS, units // 2)
     if folds < 2:
         what = "rows" if sample.clusters is None else "clusters"
         raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Use more {what}.")

@@ -49,9 +49,7 @@ def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatA
 def may_keep_out_of_bag(model: Any) -> bool:
     """Whether an unfitted estimator is a forest that can say how its trees judge rows that they did not see."""
     known = model.get_params(deep=False)
-    return {"oob_score", "bootstrap", "n_estimators"} <= known.keys() and bool(
-        known["bootstrap"] and known["n_estimators"] >= MIN_TREES
-    )
+    return bool("oob_score" in known and known.get("bootstrap") and known.get("n_estimators", 0) >= MIN_TREES)
 
 
 def _out_of_bag(estimator: Any) -> FloatArray | None:
@@ -139,12 +137,6 @@ def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> Fl
 
     A score goes where the rows that `before` ranks beside it are in `after`; between two of them in proportion. Scores
     that tie with several rows are spread evenly over these, so that a tie of one model becomes a tie of the other.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> map_by_rank(np.array([1.0, 1.5, 4.0]), np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0]))
-    array([10., 15., 31.])
     """
     unit = score_unit(np.concatenate([scores, before]))
     scores, low_to_high = settle(scores, unit), np.sort(settle(before, unit))

@@ -112,10 +112,8 @@ def _root(module: str) -> Path:
     places = [] if spec is None else [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.origin else [])]
     if not places:
         known = f"The rule {top} takes no setting." if top in RULES else nearest(top, FAMILIES)
-        raise OptionError(
-            f"the code of the rule's module '{module}' cannot be found.",
-            f"{known} A module of your own must be on Python's path.",
-        )
+        hint = f"{known} A module of your own must be on Python's path."
+        raise OptionError(f"the code of the rule's module '{module}' cannot be found.", hint)
     return Path(places[0]).resolve().parent
 
 
@@ -162,10 +160,8 @@ class ForeignRule:
 def import_rule(module: str, attribute: str) -> ForeignRule:
     """A rule by the name of its module, described by a process that imports it."""
     if os.environ.get(REFUSED):
-        raise OptionError(
-            f"rule '{module}:{attribute}' is code, which is not run here.",
-            "Read the code first; then use the command line.",
-        )
+        what = f"rule '{module}:{attribute}' is code, which is not run here."
+        raise OptionError(what, "Read the code first; then use the command line.")
     files = files_of(module)
     name, honors = _ask(module, attribute, files, None)
     return ForeignRule(name, module, attribute, files, honors)
@@ -179,7 +175,7 @@ class _Server:
         command = [sys.executable, "-P", "-c", SERVE.format(path=[str(OURS.parent), *path])]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-        weakref.finalize(self, _end, self.process)
+        weakref.finalize(self, self.process.__exit__, None, None, None)  # closes its pipes, and waits
 
     def ask(self, request: bytes) -> bytes:
         stdin, stdout = self.process.stdin, self.process.stdout
@@ -188,13 +184,6 @@ class _Server:
         stdin.write(len(request).to_bytes(SIZE) + request)
         stdin.flush()
         return stdout.read(int.from_bytes(stdout.read(SIZE)))
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-    process.wait()
 
 
 _here = threading.local()

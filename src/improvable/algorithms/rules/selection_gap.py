@@ -118,12 +118,10 @@ class Path:
 
     def descend(self, bound: float) -> list[FloatArray]:
         """Penalize the pair of groups that is farthest apart until it meets the bound, pair after pair."""
-        penalties = self.none
+        penalties, attributes = self.none, self.sample.grouping.attributes
         for _ in range(ROUNDS):
             rates = selection_rates(self.decisions(penalties), self.sample)
-            place, attribute = max(
-                enumerate(self.sample.grouping.attributes), key=lambda pair: spread_of(rates, pair[1])
-            )
+            place, attribute = max(enumerate(attributes), key=lambda each: spread_of(rates, each[1]))
             if spread_of(rates, attribute) <= bound:
                 break
             high, low = (extreme(attribute.levels, key=rates.__getitem__) for extreme in (max, min))

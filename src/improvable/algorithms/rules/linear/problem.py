@@ -80,9 +80,7 @@ def aim_at(
         before = (weights @ accuracy).T
     else:
         weights, before = np.eye(groups), accuracy.T
-    labels, gap_labels = (
-        list(given) or [""] * values.shape[1] for given, values in zip(utilities, (accuracy, fairness), strict=True)
-    )
+    labels, gap_labels = utilities[0] or [""] * accuracy.shape[1], utilities[1] or [""] * fairness.shape[1]
     deltas = np.array([[claim.delta_of(name, label) for name in names] for label in labels])
     gap_deltas = np.array([claim.gap_delta(label) for label in gap_labels])
     ratio = claim.form == "ratio"

@@ -62,9 +62,7 @@ class LinearRule:
                 raise OptionError("'balanced' has no iota.", "It maximizes what iota only bounds; leave it out.")
             parse_iota(self.iota)
         if self.nodes is not None and (self.method != PROGRAM or self.nodes < 1):
-            raise OptionError(
-                f"{self.method} cannot have nodes={self.nodes}.", "Nodes of linear_program are at least 1."
-            )
+            raise OptionError(f"{self.method} cannot have nodes={self.nodes}.", "linear_program has at least 1.")
 
     @property
     def name(self) -> str:
@@ -150,9 +148,8 @@ def linear_rule(method: str, setting: str) -> LinearRule:
     objective = ":".join(parts) or "balanced"
     kind, _, group = objective.partition(":")
     if kind not in OBJECTIVES or (kind == "most_accurate") != bool(group):
-        raise OptionError(
-            f"'{objective}' is not an objective of {method}.", "Write balanced, fairest or most_accurate:GROUP."
-        )
+        how = "Write balanced, fairest or most_accurate:GROUP."
+        raise OptionError(f"'{objective}' is not an objective of {method}.", how)
     nodes = settings.get("nodes")
     if nodes is not None and not nodes.isdecimal():
         raise OptionError(f"nodes is '{nodes}'.", "It is a whole number, such as nodes=500.")
@@ -172,12 +169,9 @@ def _negated(design: Design) -> Claim:
     lower = {utility.label for utility in asked if not utility.higher_is_better}
     if claim.form == "difference" or not lower:
         return claim
-    deltas = turned(
-        claim.delta_accuracy,
-        lambda utility, delta: -delta if utility in lower else delta,
-        [utility.label for utility in asked],
-    )
-    return replace(claim, delta_accuracy=deltas)
+    labels = [utility.label for utility in asked]
+    negated = turned(claim.delta_accuracy, lambda utility, delta: -delta if utility in lower else delta, labels)
+    return replace(claim, delta_accuracy=negated)
 
 
 def contributions_of(training: Training, status_quo: Algorithm, name: str) -> FloatArray:
@@ -191,11 +185,9 @@ def contributions_of(training: Training, status_quo: Algorithm, name: str) -> Fl
         raise RuleError(f"rule '{name}' decides 0 or 1.", "Use a predictive rule for prices.")
     for utility in design.measured:
         if utility.formula or utility.between != "difference":
-            raise RuleError(
-                f"rule '{name}' cannot aim at '{utility.label}', which is not a ratio of two sums "
-                "compared by its difference.",
-                "Use a predictive rule, such as forest, or another utility.",
-            )
+            kind = "which is not a ratio of two sums compared by its difference."
+            how = "Use a predictive rule, such as forest, or another utility."
+            raise RuleError(f"rule '{name}' cannot aim at '{utility.label}', {kind}", how)
     now = decide(status_quo, training.rows, "status quo")
     decisions = [np.zeros(len(now)), np.ones(len(now)), now]
     rows = contributions(design.utilities, training.rows, training.sample.outcomes, decisions)

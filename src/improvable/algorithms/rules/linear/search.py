@@ -173,7 +173,7 @@ def _inside(problem: LinearProblem, beta: FloatArray) -> FloatArray:
 def _direction(rows: Rows, beta: FloatArray, margin: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """One coefficient, a random direction, or one along which rows near the cutoff pull utilities some random way."""
     if k >= 0:
-        return np.eye(1, len(beta), k)[0]
+        return np.asarray(np.eye(1, len(beta), k)[0])
     if k == RANDOM:
         direction = rng.standard_normal(len(beta))
     else:
