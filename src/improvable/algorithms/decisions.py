@@ -64,10 +64,8 @@ def as_algorithm(spec: Any) -> Algorithm | Threshold:
         return models.fitted_model(spec)
     if hasattr(spec, "decide") or callable(spec):
         return RowFunction(getattr(spec, "decide", spec))
-    raise OptionError(
-        f"a {type(spec).__name__} cannot decide.",
-        "Give a column of decisions, threshold(...), a fitted scikit-learn model or a function of the rows.",
-    )
+    how = "Give a column of decisions, threshold(...), a fitted scikit-learn model or a function of the rows."
+    raise OptionError(f"a {type(spec).__name__} cannot decide.", how)
 
 
 def prepare(

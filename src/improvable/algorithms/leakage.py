@@ -91,7 +91,7 @@ def _moment(text: str | None) -> float:
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:
-        return float("nan")
+        return np.nan
     since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     return float(since.days if len(text or "") == DAY else since // timedelta(microseconds=1))
 
@@ -223,10 +223,8 @@ def _r_squared(values: FloatArray, predicted: FloatArray) -> float:
 
 
 def told_together(columns: Sequence[Column], bins: Sequence[tuple[IntArray, int]], target: Target) -> float | None:
-    """The AUC with which all columns together tell a level from all others, cross-validated in two halves.
-
-    A linear discriminant: cheap, the same numbers every time, and for ranking rows as good as a logistic regression.
-    """
+    """The AUC with which all columns together tell a level from all others, cross-validated in two halves."""
+    # A linear discriminant: cheap, the same numbers every time, and for ranking rows as good as a logistic regression.
     half = len(target.codes) // 2
     answers = np.eye(target.levels)[target.codes]
     parts = [part for column in columns if column.ordered for part in _filled(column)]

@@ -90,10 +90,8 @@ class RowFunction:
         except Exception as error:
             columns = ", ".join(rows.columns[:8]) + (", ..." if len(rows.columns) > 8 else "")
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
-            raise AlgorithmError(
-                f"the function '{name}' failed on the rows: {reason}.",
-                f"It is called with a frame of the columns {columns}.",
-            ) from error
+            message = f"the function '{name}' failed on the rows: {reason}."
+            raise AlgorithmError(message, f"It is called with a frame of the columns {columns}.") from error
         return one_per_row(answer, rows, f"the function '{name}'")
 
 
@@ -149,10 +147,8 @@ def final_input(estimator: Any, x: Any) -> FloatArray:
 def fitted_model(estimator: Any) -> FittedModel:
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
-        raise AlgorithmError(
-            f"the model '{type(estimator).__name__}' does not know its columns.",
-            "Fit it on a data frame with named columns, or give a function of the rows.",
-        )
+        message = f"the model '{type(estimator).__name__}' does not know its columns."
+        raise AlgorithmError(message, "Fit it on a data frame with named columns, or give a function of the rows.")
     return FittedModel(estimator, tuple(map(str, names)))
 
 

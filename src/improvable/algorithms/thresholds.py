@@ -71,7 +71,6 @@ class ThresholdedScore:
 
     @property
     def declared(self) -> dict[str, Any] | None:
-        """In writing, where the score is a column."""
         return {"score": self.scorer.column, "above": self.cutoff} if isinstance(self.scorer, ScoreColumn) else None
 
     @property
@@ -109,7 +108,6 @@ class Threshold:
 
     @property
     def declared(self) -> dict[str, Any] | None:
-        """In writing, where the score is a column."""
         column = self.scorer.column if isinstance(self.scorer, ScoreColumn) else None
         return None if column is None else {"score": column, "capacity": self.capacity}
 

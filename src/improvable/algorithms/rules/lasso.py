@@ -101,11 +101,8 @@ def _condensed(rows: FloatArray) -> FloatArray:
 
 
 def _centered(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The means of columns and target, and the rows around them, as if each weighed one.
-
-    The first column is the constant: the root of each row's weight.
-    """
-    root = rows[:, 0]
+    """The means of columns and target, and the rows around them, as if each weighed one."""
+    root = rows[:, 0]  # the constant: the root of each row's weight
     weight = float(root @ root)
     means = root @ rows[:, 1:] / weight
     return means, (rows[:, 1:] - np.outer(root, means)) * np.sqrt(len(rows) / weight)

@@ -69,10 +69,7 @@ def forget_training(estimator: Any) -> None:
 
 
 def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> FloatArray | None:
-    """Each row's prediction by the regression that is fitted without it: y - e / (1 - h), h from the hat matrix.
-
-    A row that alone carries a coefficient (h = 1) gets the mean of the target.
-    """
+    """Each row's prediction by the regression that is fitted without it: y - e / (1 - h), h from the hat matrix."""
     from sklearn.linear_model import LinearRegression, Ridge
 
     final = final_step(fitted.estimator)
@@ -82,23 +79,20 @@ def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> Float
     relative = training.sample.relative_weights
     weights = np.ones(len(matrix)) if relative is None else relative
     mean = float(np.average(training.target, weights=weights))
-    centered = matrix - np.average(matrix, axis=0, weights=weights)
-    scaled = centered * np.sqrt(weights)[:, None]
+    scaled = (matrix - np.average(matrix, axis=0, weights=weights)) * np.sqrt(weights)[:, None]
     penalty = float(final.alpha) if isinstance(final, Ridge) else 0.0
     leverage = weights / weights.sum() + _leverage(scaled, penalty)
     residual = training.target - own
-    alone = 1 - leverage < 1e-8
+    alone = 1 - leverage < 1e-8  # it carries a coefficient by itself, and gets the mean of the target
     out: FloatArray = training.target - residual / np.where(alone, 1.0, 1 - leverage)
     return np.where(alone, mean, out)
 
 
 def _leverage(matrix: FloatArray, penalty: float) -> FloatArray:
-    """The diagonal of X (X'X + penalty)^-1 X', from the smaller of X'X and XX', which have the same eigenvalues.
-
-    What least squares cannot see it does not use: directions without variation are left out, as its solver does.
-    """
+    """The diagonal of X (X'X + penalty)^-1 X', from the smaller of X'X and XX', which have the same eigenvalues."""
     rows, columns = matrix.shape
     wide = columns > rows
+    # Directions without variation are left out, as the solver of least squares does.
     values, vectors = np.linalg.eigh(matrix @ matrix.T if wide else matrix.T @ matrix)
     seen = values > values[-1] * max(rows, columns) * np.finfo(np.float64).eps
     along = vectors[:, seen] * np.sqrt(values[seen]) if wide else matrix @ vectors[:, seen]

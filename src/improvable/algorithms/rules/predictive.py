@@ -1,6 +1,6 @@
 """Predict the target from the features and select the highest predictions: the rules of Section 6."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -63,10 +63,8 @@ class PredictiveRule:
             return 0.5 if hasattr(estimator, "predict_proba") else 0.0
         if training.binary_target:
             return 0.5
-        raise RuleError(
-            f"rule '{self.name}' predicts a number, and nothing says whom to select.",
-            "Give a capacity, `capacity=0.03`: the highest predictions are selected.",
-        )
+        what = f"rule '{self.name}' predicts a number, and nothing says whom to select."
+        raise RuleError(what, "Give a capacity, `capacity=0.03`: the highest predictions are selected.")
 
     def honest_scores(self, fitted: FittedModel, training: Training) -> FloatArray:
         """The scores that the training rows would have as new rows."""
@@ -77,6 +75,7 @@ class PredictiveRule:
     def fit(self, training: Training) -> FittedModel:
         """The fitted estimator, before any threshold."""
         from sklearn.base import clone, is_classifier
+        from sklearn.utils.validation import has_fit_parameter
 
         signs = training.constraints.monotone
         if self.raw:
@@ -100,23 +99,17 @@ class PredictiveRule:
                 what = f"rule '{self.name}' is a classifier, and the target is not 0/1."
                 raise RuleError(what, "Use a regression such as 'linear'.")
             target = target.astype(np.int64)
+        # Of what is known about rows, the estimator or a pipeline's last step gets what its fit takes.
+        steps = getattr(model, "steps", None)
+        last, before = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
         about_rows = {"sample_weight": training.sample.relative_weights, "fold_of_row": cutoff_folds(training)}
-        model.fit(matrix, target, **_taken(model, about_rows))
+        taken = [name for name, values in about_rows.items() if values is not None and has_fit_parameter(last, name)]
+        model.fit(matrix, target, **{f"{before}{name}": about_rows[name] for name in taken})
         if not cutoff_follows:
             forget_training(model)
         if "n_jobs" in model.get_params():
             model.set_params(n_jobs=None)  # threads that predict add up trees in any order, and the last bits differ
         return FittedModel(model, training.features, encoder)
-
-
-def _taken(model: Any, about_rows: Mapping[str, FloatArray | IntArray | None]) -> dict[str, FloatArray | IntArray]:
-    """Of what is known about rows, that which the estimator, or a pipeline's last step, takes when it is fitted."""
-    from sklearn.utils.validation import has_fit_parameter
-
-    steps = getattr(model, "steps", None)
-    last, before = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
-    known = {name: values for name, values in about_rows.items() if values is not None}
-    return {f"{before}{name}": values for name, values in known.items() if has_fit_parameter(last, name)}
 
 
 def _estimator(kind: str, amount: float, binary: bool, signs: IntArray | None) -> Any:

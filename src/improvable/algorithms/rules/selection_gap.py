@@ -66,10 +66,7 @@ def _penalize(scores: FloatArray, looks: Sequence[FloatArray], penalties: Sequen
 
 
 def bound_selection_gap(training: Training, fit: Callable[[Training], Score], above: float | None) -> Selection:
-    """Fit a score and penalize it until selection rates differ by at most the bound.
-
-    `above` is the cutoff where there is no capacity.
-    """
+    """Fit a score and penalize it until rates differ by at most the bound; `above` is the cutoff without a capacity."""
     bound = training.constraints.selection_gap
     assert bound is not None
     attributes = training.sample.grouping.attributes
@@ -125,8 +122,7 @@ class Path:
             if spread_of(rates, attribute) <= bound:
                 break
             high, low = (extreme(attribute.levels, key=rates.__getitem__) for extreme in (max, min))
-            direction = np.zeros(len(attribute.levels))
-            direction[attribute.levels.index(high)], direction[attribute.levels.index(low)] = 1.0, -1.0
+            direction = np.array([float(level == high) - float(level == low) for level in attribute.levels])
             moved = self._shortest(penalties, place, direction, (high, low), bound)
             if moved is None:
                 break
@@ -158,25 +154,20 @@ class Path:
 
 
 def guess_group(training: Training, attribute: Attribute, strength: float | None = None) -> GroupGuess:
-    """Learn to predict the group from features, but not from monotone ones, so that scores stay monotone.
-
-    Without a given `strength`, the inverse strength of the ridge penalty is cross-validated.
-    """
+    """Learn to predict the group from features, but not from monotone ones, so that scores stay monotone."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
     matrix, columns, encoder = training.encoded()
     free = np.array([name not in training.constraints.monotone for name in columns])
     if not free.any():
-        raise RuleError(
-            "every feature is monotone, so none is left to bound the selection gap with.",
-            "Give features that are not monotone, or use the rule 'linear_search'.",
-        )
+        what = "every feature is monotone, so none is left to bound the selection gap with."
+        raise RuleError(what, "Give features that are not monotone, or use the rule 'linear_search'.")
     weights = training.sample.relative_weights
     scaler = StandardScaler().fit(matrix[:, free])
     level = attribute.member[training.sample.grouping.codes]
     standard = scaler.transform(matrix[:, free])
-    strength = _strength(standard, level) if strength is None else strength
+    strength = _strength(standard, level) if strength is None else strength  # cross-validated, unless it is given
     model = LogisticRegression(C=strength, max_iter=1_000).fit(standard, level, sample_weight=weights)
     slopes, constants = model.coef_ / scaler.scale_, model.intercept_ - model.coef_ @ (scaler.mean_ / scaler.scale_)
     if len(model.classes_) == 2:

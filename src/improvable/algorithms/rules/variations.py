@@ -99,10 +99,8 @@ class Blend:
 
     def select(self, training: Training, status_quo: Algorithm) -> Threshold | Selection:
         if not isinstance(status_quo, ThresholdedScore) or training.constraints.capacity is None:
-            raise RuleError(
-                f"rule '{self.name}' blends the status quo's score, and it has none with a capacity.",
-                "Give the status quo as a score with a capacity.",
-            )
+            what = f"rule '{self.name}' blends the status quo's score, and it has none with a capacity."
+            raise RuleError(what, "Give the status quo as a score with a capacity.")
         now, capacity = status_quo.scorer, training.constraints.capacity
         if training.constraints.selection_gap is not None:
             return bound_selection_gap(training, lambda rows: self._blended(rows, now)[0], None)
@@ -122,10 +120,7 @@ class Blend:
 
 
 def _blend(weight: str, rule: SelectionRule) -> Blend:
-    try:
-        share = float(weight)
-    except ValueError:
-        share = -1.0
+    share = float(weight)
     if not 0 < share < 1 or not isinstance(rule, PredictiveRule):
         how = "Write blend:0.5:linear, with a predictive rule and a share."
         raise OptionError(f"'blend:{weight}:{rule.name}' is not a blend.", how)

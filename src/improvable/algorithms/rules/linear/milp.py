@@ -29,10 +29,10 @@ AGREEMENT = 1e-6  # relative: within this, a bound and a value are the same
 TIME_LIMIT = 1_800.0
 
 
-def entries_of(problem: LinearProblem, distinct: int | None = None) -> int:
+def entries_of(problem: LinearProblem) -> int:
     """About how many numbers the program of a problem holds."""
-    binaries = len(np.unique(problem.features, axis=0)) if distinct is None else distinct
-    return int((2 * (problem.features.shape[1] + 1) + 10 * _varies(problem)) * binaries)
+    binaries, columns = np.unique(problem.features, axis=0).shape
+    return int((2 * (columns + 1) + 10 * _varies(problem)) * binaries)
 
 
 def _varies(problem: LinearProblem) -> bool:
@@ -42,13 +42,10 @@ def _varies(problem: LinearProblem) -> bool:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A group's sum of w that depends on D: base + gain'D over the distinct rows `members`.
+    """A group's sum of w that depends on D: base + gain'D over the distinct rows `members`."""
 
-    `inverse` is the column of t, and `products` are those of s = t D, one for each member.
-    """
-
-    inverse: int
-    products: IntArray
+    inverse: int  # the column of t
+    products: IntArray  # the columns of s = t D, one for each member
     members: IntArray
     base: float
     gain: FloatArray
@@ -60,14 +57,12 @@ class Program:
     def __init__(self, problem: LinearProblem) -> None:
         self.problem = problem
         self.distinct, place = np.unique(problem.features, axis=0, return_inverse=True)
-        binaries, entries = len(self.distinct), entries_of(problem, len(self.distinct))
+        binaries, entries = len(self.distinct), entries_of(problem)
         if binaries > MAX_BINARIES or entries > MAX_ENTRIES:
-            rows = (6 if _varies(problem) else 2) * binaries
-            raise OptionError(
-                f"the mixed-integer program is too large: {rows:,} rows x {binaries:,} binaries, {entries:,} entries; "
-                f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries.",
-                "Use the rule 'linear_search', which takes data of any size.",
-            )
+            size = f"{(6 if _varies(problem) else 2) * binaries:,} rows x {binaries:,} binaries, {entries:,} entries"
+            most = f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries."
+            how = "Use the rule 'linear_search', which takes data of any size."
+            raise OptionError(f"the mixed-integer program is too large: {size}; {most}", how)
         cell = problem.group * binaries + place.ravel()
 
         def by_distinct(values: FloatArray) -> FloatArray:
@@ -124,18 +119,15 @@ class Program:
 
     def _define(self, g: int, k: int) -> None:
         """U = sum of u / sum of w of a block, in units of `size`."""
-        base_u, base_w = self.problem.base_sums[g, k]
-        gain_u, gain_w = self.gains[g, k]
-        column = self.utility[g, k]
+        (base_u, base_w), (gain_u, gain_w) = self.problem.base_sums[g, k], self.gains[g, k]
+        itself = (0, self.utility[g, k], 1.0)
         if not gain_w.any():
-            share = gain_u / (base_w * self.size)
-            fixed = base_u / (base_w * self.size)
-            self._add_rows([(0, column, 1.0), (0, self.decision, -share)], fixed, fixed)
+            unit = base_w * self.size
+            self._add_rows([itself, (0, self.decision, -(gain_u / unit))], base_u / unit, base_u / unit)
             return
         ratio = self._ratio(g, k)
         share = gain_u[ratio.members] / self.size
-        parts = [(0, column, 1.0), (0, ratio.inverse, -base_u / self.size), (0, ratio.products, -share)]
-        self._add_rows(parts, 0.0, 0.0)
+        self._add_rows([itself, (0, ratio.inverse, -base_u / self.size), (0, ratio.products, -share)], 0.0, 0.0)
 
     def _ratio(self, g: int, k: int) -> Ratio:
         """Columns t and s of program P', shared by utilities of the same w."""
@@ -316,10 +308,10 @@ def solve(
         solver.cbMipLogging.subscribe(tell)
     solver.run()
     if solver.getModelStatus() == highs.HighsModelStatus.kTimeLimit:
-        raise RuleError(
-            f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:,.0f} s.",
-            f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.",
+        what = (
+            f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:,.0f} s."
         )
+        raise RuleError(what, f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.")
     return _read(solver, highs, program, start)
 
 

@@ -192,15 +192,11 @@ class LinearProblem:
         """The claim as bounds on utilities."""
         accuracy, fairness = list(self.accuracy), list(self.fairness)
         everyone = utilities_of((self.status_quo_rows * self.count[:, None, None]).sum(axis=0))[accuracy]
-        return aim_at(
-            self.claim,
-            self.levels or tuple(map(str, range(self.groups))),
-            self.status_quo[:, accuracy],
-            self.status_quo[:, fairness],
-            everyone,
-            [k in self.lower_is_better for k in fairness],
-            ([self.labels[k] for k in accuracy], [self.labels[k] for k in fairness]) if self.labels else ((), ()),
-        )
+        levels = self.levels or tuple(map(str, range(self.groups)))
+        lower = [k in self.lower_is_better for k in fairness]
+        labels = [[self.labels[k] for k in kind if self.labels] for kind in (accuracy, fairness)]
+        now = self.status_quo[:, accuracy], self.status_quo[:, fairness]
+        return aim_at(self.claim, levels, *now, everyone, lower, (labels[0], labels[1]))
 
     @cached_property
     def slack(self) -> Scale:
@@ -413,10 +409,7 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
 
 
 def _influence(problem: LinearProblem, rows: FloatArray, pooled: bool) -> FloatArray:
-    """(u - U w) / sum of w for each row and utility, shape (m, M, 2) -> (m, M); 0 where U is undefined.
-
-    U is that of the row's group; where `pooled`, of everyone.
-    """
+    """(u - U w) / sum of w, with U of the row's group or of everyone: (m, M, 2) -> (m, M); 0 where U is undefined."""
     sums = problem.by_group(rows * problem.count[:, None, None])
     sums = np.broadcast_to(sums.sum(axis=0), sums.shape) if pooled else sums
     defined = sums[..., W] > problem.least_weight[: problem.groups]

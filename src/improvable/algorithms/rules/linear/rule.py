@@ -94,13 +94,8 @@ class LinearRule:
             training.report(f"program, node {node:,} of {nodes:,}: value {value:.4g}, bound {bound:.4g}")
 
         solution = solve(problem, nodes, found.beta, tell, self.time_limit)
-        notes = {
-            "status": solution.status,
-            "objective": _plain(solution.value),
-            "bound": _plain(solution.bound),
-            "gap": _plain(solution.gap),
-            "nodes": nodes,
-        }
+        reached = {"objective": solution.value, "bound": solution.bound, "gap": solution.gap}
+        notes = {"status": solution.status, **{name: _plain(value) for name, value in reached.items()}, "nodes": nodes}
         return Selection(None if solution.beta is None else classifier(solution.beta), notes)
 
 
@@ -113,13 +108,7 @@ def _objective(objective: str, levels: Sequence[str]) -> str:
 
 
 def parse_iota(iota: float | str) -> tuple[float, bool]:
-    """A constant, or a multiple of standard errors.
-
-    Examples
-    --------
-    >>> parse_iota("0.01"), parse_iota("1.5se")
-    ((0.01, False), (1.5, True))
-    """
+    """An amount, and whether it is a multiple of standard errors, as 1.5 is in 1.5se."""
     text = str(iota)
     try:
         amount = float(text.removesuffix("se"))
@@ -131,13 +120,7 @@ def parse_iota(iota: float | str) -> tuple[float, bool]:
 
 
 def linear_rule(method: str, setting: str) -> LinearRule:
-    """Parse ``OBJECTIVE:iota=0.01:nodes=500``; the objective may be left out, and so may the others.
-
-    Examples
-    --------
-    >>> linear_rule("linear_program", "most_accurate:black:iota=2se:nodes=50")
-    LinearRule(method='linear_program', objective='most_accurate:black', iota='2se', nodes=50, time_limit=1800.0)
-    """
+    """Parse ``OBJECTIVE:iota=0.01:nodes=500``; the objective may be left out, and so may the others."""
     parts, settings = setting.split(":") if setting else [], dict[str, str]()
     while parts and (found := re.fullmatch(r"([a-z_]+)=(.*)", parts[-1])) and parts[-2:-1] != ["most_accurate"]:
         key, value = found.groups()
@@ -161,10 +144,8 @@ def _plain(value: float | None) -> float | None:
 
 
 def _negated(design: Design) -> Claim:
-    """The claim about the negative of every accuracy utility that is better when lower.
-
-    U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
-    """
+    """The claim about the negative of every accuracy utility that is better when lower."""
+    # U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
     claim, asked = design.question.claim, [design.utilities[k] for k in design.accuracy]
     lower = {utility.label for utility in asked if not utility.higher_is_better}
     if claim.form == "difference" or not lower:
@@ -191,9 +172,8 @@ def contributions_of(training: Training, status_quo: Algorithm, name: str) -> Fl
     now = decide(status_quo, training.rows, "status quo")
     decisions = [np.zeros(len(now)), np.ones(len(now)), now]
     rows = contributions(design.utilities, training.rows, training.sample.outcomes, decisions)
-    for m in design.accuracy:
-        if not design.utilities[m].higher_is_better:
-            rows[:, m, :, U] *= -1
+    lower = [m for m in design.accuracy if not design.utilities[m].higher_is_better]
+    rows[:, lower, :, U] *= -1
     return rows
 
 
@@ -209,8 +189,7 @@ def _state(
     mean, spread = matrix.mean(axis=0), matrix.std(axis=0)
     spread[spread == 0] = 1.0
     features = np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])
-    relative = sample.relative_weights
-    count = np.ones(len(rows)) if relative is None else relative
+    count = np.ones(len(rows)) if sample.relative_weights is None else sample.relative_weights
     levels = sample.grouping.attributes[0].levels
     weighted = rows[:, :, 2] * count[:, None, None]
     sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(len(levels))])

@@ -154,8 +154,7 @@ def _settle(rows: Rows, beta: FloatArray) -> tuple[FloatArray, FloatArray, Merit
     if rows.problem.capacity is None:
         score = np.einsum("md,d->m", rows.problem.features, beta)
         return beta, score, rows.merit_of(score >= 0)
-    beta = beta.copy()
-    beta[0] = 0.0
+    beta = np.append(0.0, beta[1:])
     score = np.einsum("md,d->m", rows.problem.features, beta)
     gained, cutoff = _fill(rows, score[None, :])
     beta[0] = -cutoff[0]
