@@ -145,6 +145,5 @@ class Mixture:
 
 def mix(algorithms: Sequence[Algorithm], weights: Sequence[float], features: Sequence[str], seed: int) -> Algorithm:
     """The mixture; of one algorithm, itself."""
-    if len(algorithms) == 1:
-        return algorithms[0]
-    return Mixture(tuple(algorithms), tuple(weights), tuple(features), seed)
+    several = Mixture(tuple(algorithms), tuple(weights), tuple(features), seed)
+    return several if len(algorithms) > 1 else algorithms[0]

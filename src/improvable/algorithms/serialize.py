@@ -26,8 +26,7 @@ from improvable.errors import ImprovableWarning, StorageError, require_extra
 FORMAT = 1
 FUNCTION = "improvable.algorithms.models.RowFunction"
 SUPPORTED = "Export columns of decisions or scores, and fitted models of this package or of scikit-learn."
-VERSIONED = ("scikit-learn", "skrub")
-"""Libraries whose version may change what a fitted model does."""
+VERSIONED = ("scikit-learn", "skrub")  # libraries whose version may change what a fitted model does
 
 TRUSTED = frozenset(
     f"{module}.{name}"

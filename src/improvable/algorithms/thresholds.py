@@ -191,7 +191,6 @@ def threshold(score: Any, *, capacity: float | None = None, above: float | None 
         raise OptionError(f"a {type(score).__name__} is not a score.", how)
     make = ScoreColumn if isinstance(score, str) else fitted_model if hasattr(score, "predict") else RowFunction
     scorer: Score = make(score)
-    if capacity is not None:
-        return Threshold(scorer, check_capacity(capacity))
-    assert above is not None
-    return ThresholdedScore(scorer, float(above))
+    if above is not None:
+        return ThresholdedScore(scorer, float(above))
+    return Threshold(scorer, check_capacity(capacity))

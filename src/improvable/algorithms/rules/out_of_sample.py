@@ -28,8 +28,7 @@ from improvable.data.keys import Keying
 from improvable.inference.bootstrap import child
 
 MIN_TREES = 100
-CUTOFF = 3
-"""The child of a rule's seed that orders rows into folds; `folds_of` and a tournament have those below."""
+CUTOFF = 3  # the child of a rule's seed that orders rows into folds; `folds_of` and a tournament have those below
 Fit = Callable[[Training], FittedModel]
 
 

@@ -139,7 +139,6 @@ class ForeignRule:
     honors: frozenset[str] = frozenset({CAPACITY})
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
-        """What the rule selects in a new process."""
         return _ask(self.module, self.attribute, self.files, (replace(training, report=silent), status_quo))
 
 
@@ -193,8 +192,7 @@ def _ask(module: str, attribute: str, files: Mapping[str, bytes], work: Any) -> 
 
 # The server. ----
 
-_known: set[str] = set()
-"""The modules that the server had loaded before any code of others."""
+_known: set[str] = set()  # the modules that the server had loaded before any code of others
 
 
 def serve() -> None:

@@ -153,4 +153,3 @@ FAMILIES = (
     Family("logistic", "logistic regression", partial(_rule, "logistic")),
     Family("ridge", "ridge regression with a given penalty", partial(_rule, "ridge"), "10", alone=False),
 )
-"""All predict the target and select the highest predictions."""

@@ -9,6 +9,7 @@ did not train on them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -67,8 +68,7 @@ def _penalize(scores: FloatArray, looks: Sequence[FloatArray], penalties: Sequen
 
 def bound_selection_gap(training: Training, fit: Callable[[Training], Score], above: float | None) -> Selection:
     """Fit a score and penalize it until rates differ by at most the bound; `above` is the cutoff without a capacity."""
-    bound = training.constraints.selection_gap
-    assert bound is not None
+    bound = cast(float, training.constraints.selection_gap)
     attributes = training.sample.grouping.attributes
     scores = np.empty(len(training.rows))
     looks = [np.empty((len(scores), len(attribute.levels))) for attribute in attributes]
@@ -90,8 +90,7 @@ def bound_selection_gap(training: Training, fit: Callable[[Training], Score], ab
         score = PenalizedScore(score, guesses, tuple(penalties))
     capacity = training.constraints.capacity
     if capacity is None:
-        assert above is not None
-        return Selection(ThresholdedScore(score, above), notes)
+        return Selection(ThresholdedScore(score, cast(float, above)), notes)
     penalized = _penalize(scores, looks, penalties)
     return Selection(Threshold(score, capacity).complete(penalized, training.sample.weights), notes)
 
@@ -107,8 +106,7 @@ class Path:
     def decisions(self, penalties: list[FloatArray]) -> FloatArray:
         scores = _penalize(self.scores, self.looks, penalties)
         edge = self.above if self.capacity is None else cutoff(scores, self.capacity, self.sample.weights)
-        assert edge is not None
-        return (scores > edge).astype(np.float64)
+        return (scores > cast(float, edge)).astype(np.float64)
 
     def gap(self, penalties: list[FloatArray]) -> float:
         return selection_gap(self.decisions(penalties), self.sample)

@@ -19,12 +19,11 @@ from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore
 from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
 from improvable.inference.bootstrap import child
-from improvable.inference.shortfall import studentized_margins
 from improvable.inference.tally import Clusters, counted_of, drawable_of, evidence_without_draws, tally_rows, with_draws
+from improvable.inference.test import studentized_margins
 
 DRAWS = 400
-REFIT = 2
-"""The child of a rule's seed after those of `folds_of`."""
+REFIT = 2  # the child of a rule's seed after those of `folds_of`
 CONTENDERS = "linear,lasso,boosting"
 """Who competes unless rules are named: a plain line, a line of few features, and trees that bend and interact. All
 three are fast, take a target of 0/1 or any number, and err differently; a forest takes minutes, and logistic only
@@ -76,7 +75,6 @@ class BlendedScore:
         return self.of([score.score(rows) for score, *_ in self.parts])
 
     def of(self, values: Sequence[FloatArray]) -> FloatArray:
-        """The same from the scores of the parts."""
         blended: FloatArray = np.zeros(len(values[0]))
         for own, (_, weight, mean, spread) in zip(values, self.parts, strict=True):
             blended += weight * (own - mean) / spread

@@ -279,17 +279,11 @@ def solve(
     program = Program(problem)
     solver = highs.Highs()
     options = {
-        "output_flag": False,
-        "parallel": "off",
-        "threads": 1,
-        "random_seed": 0,
-        "mip_max_nodes": nodes,
-        "mip_rel_gap": 0.0,
-        "mip_abs_gap": AGREEMENT / 10,
-        "mip_feasibility_tolerance": SOLVER_TOLERANCE,
-        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
+        "output_flag": False, "parallel": "off", "threads": 1, "random_seed": 0,
+        "mip_max_nodes": nodes, "mip_rel_gap": 0.0, "mip_abs_gap": AGREEMENT / 10,
+        "mip_feasibility_tolerance": SOLVER_TOLERANCE, "primal_feasibility_tolerance": SOLVER_TOLERANCE,
         "time_limit": max(0.0, time_limit - (time.perf_counter() - begun)),
-    }
+    }  # fmt: skip
     for name, option in options.items():
         solver.setOptionValue(name, option)
     program.load(solver, highs)
@@ -308,9 +302,7 @@ def solve(
         solver.cbMipLogging.subscribe(tell)
     solver.run()
     if solver.getModelStatus() == highs.HighsModelStatus.kTimeLimit:
-        what = (
-            f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:,.0f} s."
-        )
+        what = f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:g} s."
         raise RuleError(what, f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.")
     return _read(solver, highs, program, start)
 
