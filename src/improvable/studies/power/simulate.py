@@ -210,8 +210,8 @@ def power_point(varied: str, setting: Setting, outlooks: Sequence[Outlook], simu
     powers = [result.power for result in results]
     low, high = (min(powers), max(powers)) if len(powers) > 1 else (None, None)
     training, claim = setting.training_rows, setting.claim
-    deltas = (None if isinstance(one, Mapping) else one for one in (claim.delta_accuracy, claim.delta_fairness))
-    asked = varied, setting.rows, setting.scheme, setting.fraction, setting.repetitions, *deltas
+    delta, gap = (None if isinstance(one, Mapping) else one for one in (claim.delta_accuracy, claim.delta_fairness))
+    asked = varied, setting.rows, setting.scheme, setting.fraction, setting.repetitions, delta, gap
     reach = outlooks[0].reach(training)
     return PowerPoint(*asked, powers[0], results[0].error, low, high, training[-1], setting.test_rows, reach)
 
