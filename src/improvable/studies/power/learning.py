@@ -107,17 +107,13 @@ class Learning:
         before, after = sorted({point.training_rows for point in self.points})[-2:]
         moved = ([_named(step) for step in self.steps if step.verdict == way] for way in ("rising", "falling"))
         rising, falling = (", ".join([*names[:-2], " and ".join(names[-2:])]) for names in moved)
-        if rising and falling:
-            head = f"More training rows trade one for the other: better {rising}, worse {falling}."
-        elif rising:
-            head = f"More training rows would help: {rising} still improved at the last step."
-        elif falling:
-            head = f"More training rows would not help: {falling} got worse at the last step."
-        else:
-            head = (
-                "The pilot does not show that more training rows would help, nor that they would not: "
-                "no change at the last step can be told from zero."
-            )
+        head = {
+            (True, True): f"More training rows trade one for the other: better {rising}, worse {falling}.",
+            (True, False): f"More training rows would help: {rising} still improved at the last step.",
+            (False, True): f"More training rows would not help: {falling} got worse at the last step.",
+            (False, False): "The pilot does not show that more training rows would help, nor that they would not: "
+            "no change at the last step can be told from zero.",
+        }[bool(rising), bool(falling)]
         bound = "; ".join(
             f"{_named(step)} {step.change:+.3g} (standard error {step.error:.2g}, at most {step.at_most:+.2g})"
             for step in self.steps
@@ -185,7 +181,7 @@ def learning_of(studies: Sequence[Audit]) -> Learning:
 
 
 def _point(study: Audit, place: int) -> LearningPoint:
-    first = study.repetitions[0]
+    first, fairness = study.repetitions[0], None
     one = first.assessment.components[place]
     if one.kind == "accuracy":
         found = [repetition.assessment.components[place] for repetition in study.repetitions]
@@ -193,22 +189,21 @@ def _point(study: Audit, place: int) -> LearningPoint:
     else:
         which = place - len(first.assessment.of("accuracy"))  # of the gaps, in the order of the walk
         several = [list(gaps(repetition.evidence, study.question.claim))[which] for repetition in study.repetitions]
-        fits, gap = np.array([gap.values for gap in several]), several[0]
+        fits, fairness = np.array([gap.values for gap in several]), several[0]
     fits = fits[np.isfinite(fits).all(axis=(1, 2))]  # shape (fits, groups, 2)
     count = len(fits)
 
-    def both(mean: FloatArray) -> tuple[float, float, float]:
-        """The status quo's utility or gap, the candidate's, and what is gained."""
-        if one.kind == "accuracy":
-            before, after = mean[0].tolist()
-            return before, after, after - before
-        before, after = unfairness(mean.T, gap.protected, gap.relative).tolist()
-        return before, after, before - after
+    def of_means(means: FloatArray) -> FloatArray:
+        """Both algorithms' utility or gap, (..., groups, 2) -> (..., 2)."""
+        if fairness is None:
+            return means[..., 0, :]
+        return unfairness(np.swapaxes(means, -1, -2), fairness.protected, fairness.relative)
 
     before, after, gain, error = (np.nan,) * 4
     if count >= MIN_FITS:
-        before, after, gain = both(fits.mean(axis=0))
-        without = np.array([both(np.delete(fits, i, axis=0).mean(axis=0))[2] for i in range(count)])
+        before, after = of_means(fits.mean(axis=0)).tolist()
+        gain = after - before if fairness is None else before - after
+        without = np.diff(of_means(np.stack([np.delete(fits, i, axis=0).mean(axis=0) for i in range(count)])))
         error = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
     where = one.kind, one.measure, one.group, int(study.setting["rows"]) - first.rows, first.rows, count
     return LearningPoint(*where, before, after, gain, error)
