@@ -227,8 +227,7 @@ class _Gap:
     def _weakest(self, gaps: FloatArray, drawn: FloatArray, spread: FloatArray, counted: BoolArray) -> FloatArray:
         """The weakest margin of tests in which the same pairs count.
 
-        `gaps` has shape (points, pairs, 2), `drawn`, their deviations, (REFERENCE_DRAWS, pairs, 2), and `spread`, their
-        covariance, (pairs, 2, pairs, 2).
+        Shapes: gaps (points, pairs, 2), their deviations (draws, pairs, 2), their covariance (pairs, 2, pairs, 2).
         """
         before, moved = gaps[:, counted, STATUS_QUO], drawn[:, counted, STATUS_QUO]
         own, other = (np.diag(spread[:, one, :, one]) for one in (STATUS_QUO, CANDIDATE))

@@ -95,8 +95,6 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rejections:
-    """What simulated audits gave."""
-
     power: float  # the share of audits that reject
     error: float  # its Monte Carlo standard error
     margin: float  # the mean over audits of the deciding repetition's weakest component, in standard errors
@@ -144,14 +142,7 @@ def repetition_means(
 
 
 def block_moments(cuts: tuple[float, ...]) -> tuple[FloatArray, tuple[float, float, float]]:
-    """The blocks' shares of the tested rows, w, and (E g^2, E h^2, E gh).
-
-    Examples
-    --------
-    >>> weights, moments = block_moments((0.1, 0.2, 0.4, 0.7))
-    >>> weights.round(2).tolist(), [round(one, 2) for one in moments]
-    ([0.11, 0.22, 0.33, 0.33], [1.11, 2.24, 0.72])
-    """
+    """The blocks' shares of the tested rows, w, and (E g^2, E h^2, E gh)."""
     ends, tested = np.array(cuts), 1 / (1 - cuts[0])
     weights = tested * np.diff([*cuts, 1.0])
     taught = float(weights @ (1 / np.maximum.outer(ends, ends)) @ weights)
