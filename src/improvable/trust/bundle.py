@@ -189,19 +189,15 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
     if isinstance(strata, Moments):
         return counted, 0
     if counted.clusters is not None and any(one["why"] in BY_ROW for one in repetition.counts["corrections"]):
-        raise OptionError(
-            "the draws of this run know which rows of a cluster the algorithms differ in, and a bundle does not.",
-            "Let the other side recompute the run from its rows.",
-        )
+        what = "the draws of this run know which rows of a cluster the algorithms differ in, and a bundle does not."
+        raise OptionError(what, "Let the other side recompute the run from its rows.")
     small = sum(int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata)
     if not small:
         return counted, 0
     if not pool:
         share = f"fewer than {smallest} {'rows' if counted.clusters is None else 'clusters'} share"
-        raise OptionError(
-            f"{small} cells of repetition {repetition.repetition} are contributions that {share}.",
-            "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
-        )
+        hint = "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1."
+        raise OptionError(f"{small} cells of repetition {repetition.repetition} are contributions that {share}.", hint)
     # What each block of cells is called; with clusters there is one block for all.
     attributes = repetition.evidence.attributes
     blocks = range(attributes[0].member.size)
@@ -214,10 +210,8 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
 def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
     """Cells of at least `smallest` rows each, by the rule that the module states."""
     if 0 < cells.silent < smallest:
-        raise OptionError(
-            f"only {cells.silent} rows contribute nothing, and they cannot be merged with others.",
-            "Allow smaller cells: --smallest 1.",
-        )
+        hint = "Allow smaller cells: --smallest 1."
+        raise OptionError(f"only {cells.silent} rows contribute nothing, and they cannot be merged with others.", hint)
     values, block, counts = [], [], []
     for b, part in enumerate(cells.slices()):
         pools: list[list[int]] = []
@@ -228,10 +222,8 @@ def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
                 pools.append(filling)
                 filling = []
         if filling and not pools:
-            raise OptionError(
-                f"of {names[b]} only {int(cells.counts[filling].sum())} rows contribute anything.",
-                "They cannot be merged to a larger cell; leave that group out, or allow smaller cells: --smallest.",
-            )
+            hint = "They cannot be merged to a larger cell; leave that group out, or allow smaller cells: --smallest."
+            raise OptionError(f"of {names[b]} only {int(cells.counts[filling].sum())} rows contribute anything.", hint)
         if filling:
             pools[-1] = [*pools[-1], *filling]
         for one in pools:

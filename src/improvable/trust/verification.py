@@ -229,10 +229,8 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None, run_c
     if not run_code:
         refuse_code(settings.rule)
     if source_digest(settings.rule) != facts.get("rule_source"):
-        raise StorageError(
-            f"the code of rule '{settings.rule}' here is not the code that the result names, so nothing was run.",
-            "Find the code whose digest the result has.",
-        )
+        what = f"the code of rule '{settings.rule}' here is not the code that the result names, so nothing was run."
+        raise StorageError(what, "Find the code whose digest the result has.")
     ready = prepare_audit(data, settings, n_jobs=n_jobs)
     stated_versions = facts.get("versions") or {}
     made = replace(seal_of(ready), versions=of_packages(stated_versions))
@@ -253,10 +251,8 @@ def protocol_of(facts: Mapping[str, Any], result: str | Path) -> dict[str, Any]:
     """The protocol that a result carries, with its digest; refused where there is none."""
     protocol: dict[str, Any] | None = facts.get("protocol")
     if facts.get("kind") != "audit" or protocol is None:
-        raise StorageError(
-            f"'{result}' has no protocol to recompute it from.",
-            "Only audits whose rule, utilities and status quo are named, not Python objects, can be verified.",
-        )
+        hint = "Only audits whose rule, utilities and status quo are named, not Python objects, can be verified."
+        raise StorageError(f"'{result}' has no protocol to recompute it from.", hint)
     return protocol
 
 

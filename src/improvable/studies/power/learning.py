@@ -268,10 +268,8 @@ def _scarcest(rows: Rows, settings: Settings) -> int:
         for g, level in enumerate(attribute.levels)
     )
     if fewest < MIN_SELECTED:
-        raise DataError(
-            f"the pilot is too small to plan from: the status quo selects {fewest} rows of group '{name}'.",
-            f"At least {MIN_SELECTED} are needed; add rows, or plan from assumed utilities.",
-        )
+        what = f"the pilot is too small to plan from: the status quo selects {fewest} rows of group '{name}'."
+        raise DataError(what, f"At least {MIN_SELECTED} are needed; add rows, or plan from assumed utilities.")
     return fewest
 
 

@@ -193,10 +193,8 @@ class SampleSize:
 def power_point(varied: str, setting: Setting, outlooks: Sequence[Outlook], simulations: int, seed: int) -> PowerPoint:
     """The power under the first outlook and, for a range, under the others."""
     if not setting.feasible:
-        raise OptionError(
-            f"a train fraction of {setting.train_fraction:g} of {setting.rows:,} rows leaves a part empty.",
-            "Give another fraction, or more rows.",
-        )
+        what = f"a train fraction of {setting.train_fraction:g} of {setting.rows:,} rows leaves a part empty."
+        raise OptionError(what, "Give another fraction, or more rows.")
     results = [simulate(outlook, setting, simulations, seed) for outlook in outlooks]
     powers = [result.power for result in results]
     low, high = (min(powers), max(powers)) if len(powers) > 1 else (None, None)
