@@ -153,7 +153,7 @@ def _care_program(rows: int, draws: int, seed: int, report: str | None) -> int:
 
 def _tell(text: str) -> None:
     """Print a paragraph, and an empty line after it."""
-    from improvable.report.layout import paragraph
+    from improvable.report.text import paragraph
 
     say(f"{paragraph(text)}\n")
 

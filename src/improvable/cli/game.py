@@ -62,7 +62,7 @@ def game(
     import improvable
     from improvable.inference.reruns import estimate_correlation, rerun_risk
     from improvable.question.options import check_choice
-    from improvable.report.layout import paragraph
+    from improvable.report.text import paragraph
     from improvable.studies import game as g
 
     check_writable(json, plot)
@@ -129,7 +129,7 @@ def _first(given: float | None, estimated: float | None, default: float) -> floa
 def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
     """Both procedures of both schemes side by side."""
     from improvable.inference.test import threshold_for
-    from improvable.report.layout import table
+    from improvable.report.text import table
     from improvable.studies.game import PROCEDURES
 
     heads, columns = [""], []

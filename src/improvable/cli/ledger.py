@@ -11,9 +11,9 @@ from improvable.data.engines import as_engine
 from improvable.data.io.csv import FileFormat
 from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
-from improvable.question.argument_names import as_options
 from improvable.question.design import MIN_DRAWS
-from improvable.report.layout import paragraph
+from improvable.question.settings import as_options
+from improvable.report.text import paragraph
 from improvable.results.formatting import p_equals, p_text
 from improvable.trust import ledger as trust
 

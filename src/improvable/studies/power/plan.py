@@ -144,7 +144,7 @@ class PowerPlan:
 
     def summary(self) -> str:
         """The plan in words, with the curves as tables."""
-        from improvable.report.layout import paragraph
+        from improvable.report.text import paragraph
 
         findings, last = self._findings(), [f"Caution: {text}" for text in self.cautions]
         if self.hopeless:
@@ -155,7 +155,7 @@ class PowerPlan:
 
     def plot(self) -> "alt.LayerChart":
         """Power against rows: of forward repetitions, and of the paper's split, as asked for and at its best."""
-        from improvable.report.plots.power import power_curves
+        from improvable.report.plots import power_curves
 
         points = [p for p in self.points if p.varied == "rows"]
         rows = [{"x": p.rows, "series": _scheme_name(p), "power": p.power, "error": p.error} for p in points]
