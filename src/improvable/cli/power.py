@@ -130,8 +130,7 @@ def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: di
     runs = recorder.add(PLANNED, {"kind": "power", "seed": question["seed"]} | reading_facts(format_))
     plan = quietly(lambda: power_from_pilot(pilot, **how, **question))
     for note in pilot.notes:
-        if not note.column:
-            warn(note.text)
+        warn(note)
     say(runs, err=True)
     return plan
 

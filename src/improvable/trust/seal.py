@@ -148,7 +148,7 @@ def seal_of(ready: Prepared) -> Seal:
         protocol=digest_of(declared),
         data=ready.data.digest,
         columns=ready.data.columns,
-        rows=ready.surveyed.total,
+        rows=ready.surveyed.seen.rows,
         challenge="" if source else settings.challenge or "",
         challenge_source=source,
         rule_source=ready.rule_source or "",
