@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, made_here, quietly, show, write_documents
+from improvable.cli.output import check_outputs, made_here, quietly, show, write_documents
 from improvable.errors import OptionError
 from improvable.trust.ledger import open_recorder, reading_facts
 
@@ -49,9 +49,7 @@ def compare(
     from improvable.procedure.parallel import worker_count
     from improvable.question.settings import Settings
 
-    o.check_writable(json)
-    check_documents(report, table)
-    o.check_loudness(verbose, quiet)
+    check_outputs(json, report=report, table=table, verbose=verbose, quiet=quiet)
     format_ = FileFormat(**{name: asked.pop(name) for name in vars(FileFormat()) if name in asked})
     rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs), format_)
     before = algorithm_from("status-quo", status_quo, status_quo_score, capacity)
@@ -68,7 +66,6 @@ def compare(
 
 
 def algorithm_from(name: str, decision: str | None, score: str | None, capacity: float | None) -> Any:
-    """The algorithm that a pair of options describes."""
     if (decision is None) == (score is None):
         raise OptionError(
             f"the {name} is a column of decisions or a score.", f"Give --{name} D, or --{name}-score S with --capacity."

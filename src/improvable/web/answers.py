@@ -238,13 +238,7 @@ def hint_of(name: str, role: str) -> str:
 
 
 def number(text: str) -> float | None:
-    """A number as people write it, with a decimal point or comma and perhaps a percent sign; otherwise None.
-
-    Examples
-    --------
-    >>> number("2,5 %"), number("0.5"), number("1,000.5"), number("x")
-    (2.5, 0.5, None, None)
-    """
+    """A number as people write it, with a decimal point or comma and perhaps a percent sign; otherwise None."""
     plain = text.strip().removesuffix("%").strip()
     return float(plain.replace(",", ".")) if re.fullmatch(r"[-+]?\d*[.,]?\d+|[-+]?\d+[.,]", plain) else None
 
@@ -339,13 +333,7 @@ def _words(*given: tuple[str, str | bool]) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """A column's name in a list on the command line: in quotes if it has a comma or a quote.
-
-    Examples
-    --------
-    >>> quoted("age"), quoted("income, net")
-    ('age', '"income, net"')
-    """
+    """A column's name in a list on the command line: in quotes if it has a comma or a quote."""
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow([name])
     return out.getvalue()

@@ -78,13 +78,7 @@ async def output(words: Sequence[str], folder: Path, otherwise: str, module: str
 
 
 def shown(words: Sequence[str]) -> str:
-    r"""A command as a person would type it, wrapped.
-
-    Examples
-    --------
-    >>> shown(["audit", "my loans.csv", "--outcome", "repaid"])
-    "improvable audit 'my loans.csv' --outcome repaid"
-    """
+    """A command as a person would type it, wrapped."""
     parts = ["improvable"]
     for word in words:
         if parts[-1].startswith("--") and " " not in parts[-1] and not word.startswith("--"):

@@ -89,24 +89,13 @@ def _short(text: str) -> str:
 
 
 def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The likely role of columns, by their names and contents.
-
-    Examples
-    --------
-    >>> columns = [
-    ...     {"name": "sex", "kind": "text", "values": 2, "kinds": ["f", "m"], "id": False},
-    ...     {"name": "repaid", "kind": "number", "values": 2, "kinds": ["0", "1"], "id": False},
-    ...     {"name": "lender score", "kind": "number", "values": 900, "kinds": [], "id": False},
-    ... ]
-    >>> guess(columns)
-    {'sex': 'group', 'repaid': 'outcome', 'lender score': 'score'}
-    """
+    """The likely role of columns, by their names and contents."""
     found: dict[str, str] = {}
     for role, pattern in NAMES.items():
         if role == "score" and "decision" in found.values():
             continue  # a status quo is a column of decisions or a score, not both
         for column in columns:
-            name = str(column["name"])
+            name = column["name"]
             if name not in found and re.fullmatch(pattern, name.lower()) and _can_be(role, column):
                 found[name] = role
                 break

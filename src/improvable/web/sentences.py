@@ -136,17 +136,7 @@ def lacking_words(counts: Mapping[str, Any]) -> str:
 
 
 def spoken(text: str) -> str:
-    """A message as the page says it.
-
-    Examples
-    --------
-    >>> spoken("Drop those rows: `drop_missing=True`, or use `scheme='split'`.")
-    'Drop those rows: “Leave out rows that lack a value”, or use “As in the paper”.'
-    >>> spoken("Exclude it: `exclude=['late']`. Raise `train_rows=5`.")
-    'Exclude it: “leave it out” for late. Raise train rows, which only the command line offers.'
-    >>> spoken("Is this yours? Give it: --seal FILE|DIGEST")
-    'Is this yours? Give it: “The seal that you agreed to”'
-    """
+    """A message as the page says it: with the labels of controls for the names of settings."""
     return FLAGGED.sub(_of_flag, respell(text, _control))
 
 
