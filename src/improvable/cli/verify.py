@@ -161,23 +161,19 @@ def found_words(found: trust.Verification, facts: dict[str, Any], mine: trust.Ag
 def _conclude(
     found: trust.Verification, facts: dict[str, Any], mine: trust.Agreement, failed: list[str], runs: str, page: bool
 ) -> int:
-    """Say the verdict; the exit status."""
     total, wrong = len(found.checked), len(found.differences)
     if failed:
-        numbers = f"{wrong:,} of {total:,} numbers and texts differ"
-        if not wrong:
-            numbers = f"all {total:,} numbers and texts are the same, but {failed[0]}"
-        say(shown(f"\nNOT VERIFIED: {numbers}; {runs}.", lines=True))
+        same = f"all {total:,} numbers and texts are the same, but {failed[0]}"
+        say(f"\nNOT VERIFIED: {f'{wrong:,} of {total:,} numbers and texts differ' if wrong else same}; {runs}.")
         return 1
     if found.by_other_versions:
         made = ", ".join(f"{name} {one} and not {here}" for name, (one, here) in found.versions.items())
         what = "ANOTHER VERSION'S PAGE" if page else "OTHER VERSIONS"
         unread = "What the page shows a reader was not checked" if page else "Bytes were not compared"
-        verdict = (
+        say(
             f"\nSAME NUMBERS, {what}: {total:,} numbers and texts are the same, and the result says that it was "
             f"made by {made}. {unread}: install those versions, and verify again; {runs}."
         )
-        say(shown(verdict, lines=True))
         return 1
     without = "; it has no seal" if facts.get("seal") is None else "; its seal was not compared with one of yours"
     say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if mine.digest else without}; {runs}.")
@@ -242,7 +238,7 @@ def check_bundle(path: str, mine: trust.Agreement) -> int:
         say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
         return 1
     if failed:
-        say(shown(f"\nNOT VERIFIED: {found.checked} numbers follow from the cells, but {failed[0]}.", lines=True))
+        say(f"\nNOT VERIFIED: {found.checked} numbers follow from the cells, but {failed[0]}.")
         return 1
     verdict = "rejected" if stated["reject"] else "not rejected"
     p_value = p_equals(p_text(stated["p_value"], asked.draws))
