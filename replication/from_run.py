@@ -204,7 +204,8 @@ def power_from_run(
     >>> from replication.from_run import power_from_run
     >>> audit = improvable.audit(
     ...     improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race", rule="linear",
-    ...     features=["gagne_sum_tm1"], status_quo=improvable.threshold("risk_score_t", capacity=0.1), draws=300,
+    ...     features=["gagne_sum_tm1"], status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+    ...     test=improvable.Test(draws=300),
     ... )
     >>> power = power_from_run(audit, etas=[0.0], sizes=[100_000], simulations=100, draws=200)
     >>> power.points[0].signed > 0.9

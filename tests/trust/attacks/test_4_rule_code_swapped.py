@@ -223,7 +223,7 @@ def test_code_that_is_stale_or_comes_from_elsewhere_does_not_run(monkeypatch: py
     source = Path("compiled_rule.py").stat()
     Path("evil.py").write_text("raise SystemExit('the stale code ran')\n")
     cached = Path(importlib.util.cache_from_source("compiled_rule.py"))
-    cached.parent.mkdir(exist_ok=True)
+    cached.parent.mkdir(parents=True, exist_ok=True)
     py_compile.compile("evil.py", str(cached))
     content = bytearray(cached.read_bytes())
     content[8:16] = int(source.st_mtime).to_bytes(4, "little") + source.st_size.to_bytes(4, "little")
