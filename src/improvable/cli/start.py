@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Argument, Option
 
+from improvable import datasets
 from improvable.cli import options as o
 from improvable.cli.output import check_outputs, made_here, quietly, say, spelled, write_documents
-from improvable.datasets import (
-    CARE_MANAGEMENT_COVARIATES,
-    DIABETES_SCREENING,
-    DIABETES_SCREENING_FEATURES,
-    care_management,
-    diabetes_screening,
-)
 from improvable.errors import OptionError
 from improvable.question.options import check_integer
 from improvable.question.settings import SETTINGS, Settings
@@ -37,7 +31,7 @@ SCREENING_WORDS: dict[str, Any] = {
 """What the demo's report calls things."""
 CARE_PROGRAM: dict[str, Any] = {
     "outcome": "gagne_sum_t", "group": "race", "status_quo": {"score": "risk_score_t", "capacity": 0.03},
-    "rule": "linear", "features": CARE_MANAGEMENT_COVARIATES, "system": "the care score", "simulated": True,
+    "rule": "linear", "features": datasets.CARE_MANAGEMENT_COVARIATES, "system": "the care score", "simulated": True,
 }  # fmt: skip
 REAL = (
     "REAL data: {rows:,} adults of 18 to 70, examined in a US health survey (NHANES 2011-2018). The guideline is to "
@@ -49,7 +43,7 @@ REAL_NEXT = f"""\
 Next, the same on a file (replace it with your own), kept in a folder, with a report:
   improvable demo --write screening.csv
   improvable audit screening.csv --outcome diabetes --group race --decision guideline \\
-      --capacity same --rule logistic --features {",".join(DIABETES_SCREENING_FEATURES)} \\
+      --capacity same --rule logistic --features {",".join(datasets.DIABETES_SCREENING_FEATURES)} \\
       --accuracy true_positive_rate --weight weight --cluster psu --stratum stratum \\
       --out run --report screening.html
   improvable frontier run"""
@@ -92,13 +86,14 @@ def demo(
         raise OptionError(
             f"'{write}' is not a kind of file we write.", "Write to a file that ends in .csv or .parquet."
         )
-    people = care_management(FEWER_PATIENTS if quick else PATIENTS, seed=seed) if simulated else diabetes_screening()
+    rows = FEWER_PATIENTS if quick else PATIENTS
+    people = datasets.care_management(rows, seed=seed) if simulated else datasets.diabetes_screening()
     if write is not None:
         (people.write_csv if Path(write).suffix == ".csv" else people.write_parquet)(Path(write))
         whom = "simulated patients" if simulated else "adults of a real survey"
         say(f"Wrote {len(people):,} {whom} to {Path(write)}.", err=True)
         return 0
-    question = CARE_PROGRAM if simulated else DIABETES_SCREENING
+    question = CARE_PROGRAM if simulated else datasets.DIABETES_SCREENING
     settings = Settings(**question, draws=QUICK_DRAWS if quick else DRAWS, seed=seed)
     say(f"{paragraph((SIMULATED if simulated else REAL).format(rows=len(people)))}\n")
     result = quietly(lambda: run_audit(people, settings, n_jobs=-1))

@@ -107,7 +107,7 @@ def _can_be(role: str, column: Mapping[str, Any]) -> bool:
     return {
         "group": 2 <= kinds <= MAX_LEVELS,
         "decision": kinds == 2,
-        "score": numeric and column["values"] > MAX_LEVELS,
+        "score": numeric and int(column["values"]) > MAX_LEVELS,
         "outcome": numeric or kinds == 2,
         "row_id": bool(column["id"]),
         "weight": numeric,
