@@ -104,14 +104,15 @@ def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _can_be(role: str, column: Mapping[str, Any]) -> bool:
     numeric, kinds = column["kind"] == "number", len(column["kinds"])
-    return {
+    can: dict[str, bool] = {
         "group": 2 <= kinds <= MAX_LEVELS,
         "decision": kinds == 2,
-        "score": numeric and int(column["values"]) > MAX_LEVELS,
+        "score": numeric and column["values"] > MAX_LEVELS,
         "outcome": numeric or kinds == 2,
         "row_id": bool(column["id"]),
         "weight": numeric,
-    }.get(role, True)
+    }
+    return can.get(role, True)
 
 
 def count(rows: Rows, asked: Mapping[str, Any]) -> dict[str, Any]:
