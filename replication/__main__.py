@@ -17,7 +17,7 @@ from improvable._text import shown
 from improvable.data.io.safe import make_folder
 from improvable.errors import ImprovableError, ImprovableWarning
 from improvable.procedure.parallel import worker_count
-from improvable.report.layout import paragraph
+from improvable.report.text import paragraph
 from replication import study as studies
 from replication.document import Replication, main_result, rows_table, section_text, write_documents
 from replication.manipulation import manipulation_rows

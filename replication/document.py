@@ -95,7 +95,7 @@ def write_documents(folder: Path, found: Replication) -> list[Path]:
 
 def section_text(section: Section) -> str:
     """One section as plain text."""
-    from improvable.report.layout import paragraph
+    from improvable.report.text import paragraph
 
     note = [paragraph(not_comparable(section.differs))] if section.differs else []
     return "\n".join([paragraph(section.title), rows_table(section.rows), *note])

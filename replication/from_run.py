@@ -90,7 +90,7 @@ class GapPower:
 
     def summary(self) -> str:
         """The calibration and the curves, in words and a table."""
-        from improvable.report.layout import paragraph
+        from improvable.report.text import paragraph
 
         parts = [paragraph(line) for line in self._basis()]
         for delta in dict.fromkeys(one.delta for one in self.points):
@@ -100,7 +100,7 @@ class GapPower:
 
     def plot(self) -> "alt.LayerChart":
         """Rejections against the candidate's mean gap, one line for each size and statistic."""
-        from improvable.report.plots.power import power_curves
+        from improvable.report.plots import power_curves
 
         process = self.process
         deltas = {one.delta for one in self.points}

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from improvable.report.plots.findings import reference_groups, utility_rows, way_to_accuracy
 from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished, padded
-from improvable.report.plots.utilities import reference_groups, utility_rows, way_to_accuracy
 
 if TYPE_CHECKING:
     import altair as alt

@@ -166,7 +166,7 @@ caution in at least {FIRES:.0%} of rejections: {unexplained_words(levels)}
   Every pair within κ standard errors of the widest counts, and the largest standardized difference over these pairs is
   held against the same maximum of the draws.
 - **Rare outcomes.** 97% repay, and the candidate approves so many more rows of one group, at the same 97%. Draws know
-  of outcomes that the sample does not hold, however they are written (`inference/unseen.py`).
+  of outcomes that the sample does not hold, however they are written (`inference/corrections.py`).
 - **Own picks that may cost more.** Samples that do not hold a single dear one cannot tell: no correction can. The count
   of rows in which the algorithms differ does.
 - **Skewed outcomes.** The status quo's own picks have lognormal outcomes (the logarithm's standard deviation is 1.3, or
@@ -174,7 +174,7 @@ caution in at least {FIRES:.0%} of rejections: {unexplained_words(levels)}
 - **Clusters, strata, weights.** Draws have the variance of leaving each cluster out (CV3), and Student's t with the
   degrees of freedom of the effective number of clusters (`inference/influence.py`). Weighted rows are clusters of one.
 - **Margins.** The candidate's rate is short of the status quo's by all of the margin. Draws have the variance of the
-  null (`inference/unseen.py`).
+  null (`inference/corrections.py`).
 
 ### Held out
 

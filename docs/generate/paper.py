@@ -189,7 +189,7 @@ ELEMENTS = (
     Element(
         "Figure 5",
         "rejection probabilities of Appendix E",
-        ("replication.appendix_e.curve_rows", "report.plots.power.power_curves"),
+        ("replication.appendix_e.curve_rows", "report.plots.curves.power_curves"),
         MAKE,
     ),
     Element("Appendix F", "search for an improvement, with slack iota", (PROGRAM, SEARCH), "audit --rule"),

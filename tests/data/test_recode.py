@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import improvable
 from flat import flat_audit, flat_compare
-from improvable.question.argument_names import as_options
+from improvable.question.settings import as_options
 
 N = 1_200
 WORDS = {"yes/no": ("yes", "no"), "Pass/Fail": ("Pass", "Fail"), "approve/deny": ("approve", "deny"),

@@ -12,13 +12,23 @@ from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.inference.bootstrap import stretch
 from improvable.inference.cells import Cells, count
-from improvable.inference.corrections import CLUSTERS, WEIGHTS, plain, prepare
+from improvable.inference.corrections import (
+    CLUSTERS,
+    LONG_TAIL,
+    MARGIN,
+    MIN_SEEN,
+    TWO_VALUES,
+    WEIGHTS,
+    plain,
+    prepare,
+    ratio_at_the_null,
+    two_values,
+)
 from improvable.inference.diagnostics import differing_rows
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import effective_units, sum_loads
 from improvable.inference.reliability import reliability_cautions
 from improvable.inference.test import assess
-from improvable.inference.unseen import LONG_TAIL, MARGIN, MIN_SEEN, TWO_VALUES, ratio_at_the_null, two_values
 from improvable.question.claim import Claim
 from validity.hard import (
     BOTH,

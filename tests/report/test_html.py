@@ -14,7 +14,8 @@ import improvable
 from conftest import Case
 from improvable.report.blocks import Note
 from improvable.report.document import sliders_block
-from improvable.report.html import VARIABLES, html_page, notebook_html, script_json
+from improvable.report.html import html_page, notebook_html, script_json
+from improvable.report.plots.style import COLORS
 from improvable.report.sections import cautions_section
 from improvable.report.write import write_report
 from improvable.results.formatting import value_text
@@ -158,7 +159,7 @@ def test_pictures_change_their_colors_with_the_page(page: str) -> None:
 
 def test_a_color_of_the_page_is_there_for_every_color_of_a_picture(page: str) -> None:
     light, dark = page.split("prefers-color-scheme: dark", 1)
-    for name in VARIABLES.values():
+    for name in COLORS:
         assert f"--{name}: #" in light
         assert f"--{name}: #" in dark
 

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 import improvable
 from conftest import Case
 from improvable.inference.reruns import rerun_risk
-from improvable.inference.shortfall import rows_needed
+from improvable.inference.test import rows_needed
 from improvable.results.facts import Facts, RerunFacts
 from improvable.results.wording import rerun_words, shortfall_words, verdict
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from improvable.question.argument_names import KNOWN
-from improvable.question.settings import SETTINGS
+from improvable.question.settings import KNOWN, SETTINGS
 from improvable.web import answers
 from improvable.web.sentences import CONTROLS, OFFERED_VALUES, sentence, spoken
 

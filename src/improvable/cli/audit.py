@@ -237,8 +237,7 @@ def check(
           --score risk_score_t --capacity 0.03 --exclude '*_t'
     """
     from improvable.procedure.prepare import prepare_audit
-    from improvable.report.layout import page_width
-    from improvable.report.people import look_text
+    from improvable.report.text import look_text
 
     check_outputs(json)
     settings, _, file = settings_from(context, source, data, asked, candidates)
@@ -247,5 +246,5 @@ def check(
     for text in cautions:
         warn(text)
     if not put_json({**ready.look.facts, "warnings": cautions}, json):
-        say(look_text(ready.look.facts, page_width()))
+        say(look_text(ready.look.facts))
     return 0

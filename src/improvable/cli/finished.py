@@ -45,7 +45,7 @@ def frontier(
     """
     import improvable
     from improvable._text import shown
-    from improvable.report.layout import paragraph
+    from improvable.report.text import paragraph
 
     check_outputs(json, plot)
     for name, value in (("gap", gap), ("form", form)):

@@ -62,7 +62,7 @@ def game(
     import improvable
     from improvable.inference.reruns import estimate_correlation, rerun_risk
     from improvable.question.options import check_choice
-    from improvable.report.layout import paragraph
+    from improvable.report.text import paragraph
     from improvable.studies import game as g
 
     check_outputs(json, plot)
@@ -124,7 +124,7 @@ def game(
 
 def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
     from improvable.inference.test import threshold_for
-    from improvable.report.layout import table
+    from improvable.report.text import table
     from improvable.studies.game import PROCEDURES
 
     heads, columns = [""], []

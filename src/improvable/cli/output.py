@@ -12,8 +12,8 @@ import typer
 
 from improvable._text import json_text, shown, shown_all
 from improvable.errors import ImprovableWarning, OptionError
-from improvable.question.argument_names import as_options
 from improvable.question.options import check_folder
+from improvable.question.settings import as_options
 
 if TYPE_CHECKING:
     from improvable import Audit, Comparison
@@ -81,8 +81,7 @@ def show(
     result: "Audit | Comparison", json: str | None, exit_code: bool, runs: str, *, verbose: bool, quiet: bool
 ) -> int:
     """Print or write a result, its cautions last; the exit status."""
-    from improvable.report.layout import paragraph
-    from improvable.report.text import summary
+    from improvable.report.text import paragraph, summary
     from improvable.results.wording import verdict_line
 
     facts = result.facts

@@ -11,11 +11,11 @@ from improvable.data.engines import as_engine
 from improvable.data.io.csv import FileFormat, format_of
 from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
-from improvable.question.argument_names import as_options
 from improvable.question.challenge import parse_source
 from improvable.question.design import MIN_DRAWS
 from improvable.question.protocol import from_declaration
-from improvable.report.layout import paragraph
+from improvable.question.settings import as_options
+from improvable.report.text import paragraph
 from improvable.results.formatting import p_equals, p_text
 from improvable.trust import ledger as trust
 from improvable.trust.seal import make_seal, read_protocol, refuse_other_seal, seal_facts, seal_path, write_seal

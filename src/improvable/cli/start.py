@@ -77,8 +77,7 @@ def demo(
       improvable demo --simulated
     """
     from improvable.procedure.run import run_audit
-    from improvable.report.layout import paragraph
-    from improvable.report.text import summary
+    from improvable.report.text import paragraph, summary
 
     check_outputs(write, report=report)
     check_integer("seed", seed, 0)

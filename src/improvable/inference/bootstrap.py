@@ -18,12 +18,11 @@ from improvable.inference.cells import Cells, some_cells, weigh
 
 DRAWS_PER_BLOCK = 500
 MIN_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
-STRETCHING = 1
-"""Which child of the seed the factors of `stretch` come from; blocks of draws have children with shorter keys."""
+STRETCHING = 1  # child of the seed that the factors of `stretch` come from; blocks of draws have shorter keys
 ROWS_PER_LOT = 512  # a power of two, so that random bits are row numbers
 ROWS_WORTH_THREADS = 50_000_000  # below this, handing work to threads costs more than it saves
+# Rows drawn at a time stay in the cache; with many rows, larger batches let threads take turns less often.
 FEW_ROWS, FEW_ITEMS, MANY_ITEMS = 4_096, 1 << 15, 1 << 16
-"""Rows drawn at a time stay in the cache; with many rows, larger batches let threads take turns less often."""
 
 
 @dataclass

@@ -4,8 +4,9 @@ The test, the critical deltas, the margins and the status quo's disparities all 
 speak of different conditions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,8 +25,7 @@ from improvable.inference.statistics import (
 )
 from improvable.question.claim import Claim, Form
 
-Statistic = tuple[FloatArray, FloatArray]
-"""A statistic on the sample, and on the draws, shape (Q,)."""
+Statistic = tuple[FloatArray, FloatArray]  # on the sample, and on the draws, shape (Q,)
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Contrast:
 
     values: FloatArray
     drawn: FloatArray
+
+    def statistic(self, function: Callable[[FloatArray, FloatArray], FloatArray]) -> Statistic:
+        """A function of the status quo's value and the candidate's."""
+        sample, draws = (function(x[..., STATUS_QUO], x[..., CANDIDATE]) for x in (self.values, self.drawn))
+        return sample, draws
 
 
 @dataclass(frozen=True)
@@ -52,26 +57,19 @@ class Gain:
 
     def statistic(self, claim: Claim) -> Statistic:
         """Large values speak for improvement."""
-        (before, after), drawn = self.contrast.values, self.contrast.drawn
-        size = self.delta(claim), claim.form, self.better
-        return (
-            accuracy_statistic(before, after, *size),
-            accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
-        )
+        of_size = partial(accuracy_statistic, delta=self.delta(claim), form=claim.form, better=self.better)
+        return self.contrast.statistic(of_size)
 
 
 @dataclass(frozen=True)
 class GroupGap:
-    """A fairness component: the gap of one utility between the groups of one attribute.
-
-    Values are turned so that a protected group is worse off with a lower value.
-    """
+    """A fairness component: the gap of one utility between the groups of one attribute."""
 
     measure: int  # which utility
     label: str  # its name
     attribute: Attribute
     protected: int | None  # the group in whose favor fairness is one-sided
-    values: FloatArray  # (groups, 2)
+    values: FloatArray  # (groups, 2), turned so that a protected group is worse off with a lower value
     drawn: FloatArray  # (Q, groups, 2)
     # The pair (higher, lower) whose gap under the status quo is to be beaten; if tested rows chose it, all it may be.
     references: tuple[tuple[int, int], ...]
@@ -128,24 +126,18 @@ class GroupGap:
 
     def folded(self) -> Contrast:
         """The widest gap of either algorithm, the paper's absolute value."""
-        values, drawn = (
-            unfairness(np.moveaxis(x, -2, -1), self.protected, self.relative) for x in (self.values, self.drawn)
-        )
-        return Contrast(values, drawn)
+        by_algorithm = (np.moveaxis(x, -2, -1) for x in (self.values, self.drawn))
+        return Contrast(*(unfairness(x, self.protected, self.relative) for x in by_algorithm))
 
     def slopes(self, pair: tuple[int, int], algorithm: int) -> tuple[float, float]:
         """By how much an algorithm's gap between two groups moves with the value of either."""
-        above, below = (float(self.values[g, algorithm]) for g in pair)
+        above, below = self.values[list(pair), algorithm].tolist()
         return gap_slopes(above, below, self.relative)
 
 
 def gap_statistics(gap: Contrast, delta: float, form: Form) -> Statistic:
     """The statistic of one condition on the gap; small values speak for improvement."""
-    (before, after), drawn = gap.values, gap.drawn
-    return (
-        gap_statistic(before, after, delta, form),
-        gap_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], delta, form),
-    )
+    return gap.statistic(partial(gap_statistic, delta=delta, form=form))
 
 
 def gains(evidence: Evidence, claim: Claim) -> Iterator[Gain]:

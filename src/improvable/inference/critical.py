@@ -18,10 +18,9 @@ from improvable.inference.reference_pair import SeveralReferences
 from improvable.inference.statistics import TIE
 from improvable.question.claim import Claim, Form
 
+# Where a draw turns that counts against no share: a gap cannot shrink by more than all of it.
 BEYOND = float(np.nextafter(1.0, 2.0))
-"""Where a draw turns that counts against no share: a gap cannot shrink by more than all of it."""
-LOWER = -1
-"""A gap is better where it is lower."""
+LOWER = -1  # a gap is better where it is lower
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,7 @@ class CriticalDeltas:
 
 
 def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
-    """The p-value at each delta: the largest over the conditions of the share of draws that count against it.
-
-    No conditions, where only the others are asked for, are met: 0.
-    """
+    """The p-value at each delta: the largest over the conditions of the share of draws against it; 0 without any."""
     shares = [np.zeros(len(deltas)), *(_against(one, deltas) / one.draws for one in conditions)]
     return np.asarray(np.max(shares, axis=0), dtype=np.float64)
 

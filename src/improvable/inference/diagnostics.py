@@ -20,15 +20,12 @@ from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utility import Selection
 
+# Of a benefit, a selection rate below this share of the highest is commonly taken as a sign of adverse impact; of a
+# burden, a rate of which the lowest is less than this share.
 FOUR_FIFTHS = 0.8
-"""Of a benefit, a selection rate below this share of the highest is commonly taken as a sign of adverse impact; of a
-burden, a rate of which the lowest is less than this share."""
-NEAR_ZERO = 2.0
-"""Standard errors within which a candidate's gap counts as close to zero."""
-KINDS = ("both", "only_status_quo", "only_candidate", "neither")
-"""Who changes: rows that both algorithms select, only one of them, or neither."""
-WHOLE = 2**53
-"""Whole numbers whose sum stays below this are added without rounding as they are."""
+NEAR_ZERO = 2.0  # standard errors within which a candidate's gap counts as close to zero
+KINDS = ("both", "only_status_quo", "only_candidate", "neither")  # who is selected, by which algorithm
+WHOLE = 2**53  # whole numbers whose sum stays below this are added without rounding as they are
 
 
 @dataclass(frozen=True)
@@ -111,10 +108,7 @@ class Welfare:
 
 
 def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
-    """Utilitarian and Rawlsian welfare by the first attribute, mean over repetitions (Remark 3).
-
-    `sizes` are the weights of its groups in the population.
-    """
+    """Remark 3: welfare by the first attribute, mean over repetitions; `sizes` weigh its groups in the population."""
     first, out = repetitions[0], []
     for measure in first.accuracy:
         values = np.array([evidence.values[0][:, measure] for evidence in repetitions])
@@ -171,16 +165,12 @@ def selection_rates(
 
 @dataclass(frozen=True)
 class Differing:
-    """The rows of a group that the two algorithms treat differently, in the utility in which they are fewest.
-
-    `sides` are the status quo's own and the candidate's own: those that count for one algorithm alone or, where rows
-    count for both, contribute more under one. `effective` is what all are worth in rows of equal weight, or in clusters
-    of equal size where rows are clustered (Kish).
-    """
+    """The rows of a group that the two algorithms treat differently, in the utility in which they are fewest."""
 
     rows: int
+    # Those that count for the status quo alone, and for the candidate alone; if for both, contribute more under it.
     sides: tuple[int, int]
-    effective: float
+    effective: float  # what all are worth in rows of equal weight, or in clusters of equal size (Kish)
 
     @property
     def fewest(self) -> float:
@@ -224,10 +214,7 @@ def kish_by_group(
 
 
 def effective_rows(attributes: Sequence[Attribute], counted: Cells | Moments) -> dict[str, tuple[float, float]]:
-    """Kish's effective number of rows of each group for either algorithm, in the utility in which it is least.
-
-    Without weights it is how many rows count. Clusters are not considered.
-    """
+    """Kish's effective rows of each group for either algorithm, in the utility in which they are fewest."""
     least = {group: worth.min(axis=0) for group, _, worth in kish_by_group(attributes, counted)}
     return {group: (float(one[0]), float(one[1])) for group, one in least.items()}
 
@@ -238,18 +225,14 @@ def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[i
     `chosen` are those whom the status quo selects, and those whom the candidate does. Four sums for each of `KINDS`, in
     order, stratum by stratum.
     """
-    grouping, weights = sample.grouping, sample.weights
-    outcome = sample.outcomes[None]
+    grouping, weights, outcome = sample.grouping, sample.weights, sample.outcomes[None]
     values = outcome if weights is None else outcome * weights
     # both, only the status quo, only the candidate, neither: 0, 1, 2, 3
     kind = np.where(chosen[0], np.where(chosen[1], 0, 1), np.where(chosen[1], 2, 3))
     place = grouping.codes * len(KINDS) + kind
-    counts = np.bincount(place, minlength=grouping.strata * len(KINDS))
-    order = np.argsort(place, kind="stable")
-    ends = np.cumsum(counts)
+    ends = np.cumsum(np.bincount(place, minlength=grouping.strata * len(KINDS)))
     out: list[int] = []
-    for start, end in zip(ends - counts, ends, strict=True):
-        rows = order[start:end]
+    for rows in np.split(np.argsort(place, kind="stable"), ends[:-1]):
         ones = len(rows) << SCALE
         out += [ones if weights is None else exact_sum(weights[rows]), _sum(values[rows])]
         out += [_sum(values[rows] * outcome[rows]), ones if weights is None else exact_sum(weights[rows] ** 2)]

@@ -14,8 +14,7 @@ from improvable.inference.statistics import drawn_utilities, reference_pair, uti
 from improvable.question.utility import Measure
 
 AlgorithmName = Literal["status_quo", "candidate"]
-ALGORITHMS: tuple[AlgorithmName, AlgorithmName] = ("status_quo", "candidate")
-"""Names along the algorithm axis: index `STATUS_QUO`, index `CANDIDATE`."""
+ALGORITHMS: tuple[AlgorithmName, AlgorithmName] = ("status_quo", "candidate")  # at index `STATUS_QUO`, `CANDIDATE`
 EVERYONE = "everyone"
 
 

@@ -24,7 +24,7 @@ from improvable.question.claim import Claim
 
 
 def interval(estimate: float, draws: FloatArray, level: float) -> tuple[float, float]:
-    """The centered ("basic") bootstrap interval, which agrees with the centered p-values.
+    """The centered ("basic") bootstrap interval, which agrees with the centered p-values; NaN for a NaN.
 
     An undefined draw counts as far away on either side, so it can only widen the interval.
     """
@@ -63,21 +63,18 @@ def _lowest(above: FloatArray, below: FloatArray, allowed: int) -> float:
     return float(turns[enough[0]]) if len(enough) else np.inf
 
 
-def utility_interval(
-    evidence: Evidence, attribute: int, group: int, measure: int, algorithm: int, level: float
-) -> tuple[float, float]:
+def utility_interval(evidence: Evidence, a: int, g: int, m: int, t: int, level: float) -> tuple[float, float]:
     """The interval of one group's utility under one algorithm: Wilson's of a rate, and else that of its draws.
 
     Of 40 rows at a rate of .97, three samples in ten hold no failure. Every draw is then 1, and so is either end of the
     interval: the draws' interval covers about .7. Wilson's (1927) holds every rate p that a normal test with the
     variance of p itself, p (1 - p) / n, does not reject, n being the rows that the rate is worth.
     """
-    value = float(evidence.values[attribute][group, measure, algorithm])
+    value = float(evidence.values[a][g, m, t])
     if np.isnan(value):
         return np.nan, np.nan
-    rows = _rows_of_rate(evidence, attribute, group, measure, algorithm)
-    drawn = evidence.drawn[attribute][:, group, measure, algorithm]
-    return interval(value, drawn, level) if rows is None else wilson(value, rows, level)
+    rows = _rows_of_rate(evidence, a, g, m, t)
+    return interval(value, evidence.drawn[a][:, g, m, t], level) if rows is None else wilson(value, rows, level)
 
 
 def _rows_of_rate(evidence: Evidence, attribute: int, group: int, measure: int, algorithm: int) -> float | None:
@@ -112,13 +109,6 @@ def _rows_of_rate(evidence: Evidence, attribute: int, group: int, measure: int, 
 
 
 def wilson(rate: float, rows: float, level: float) -> tuple[float, float]:
-    """Wilson's score interval.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in wilson(1.0, 40, 0.95)]
-    [0.912, 1.0]
-    """
     square = NormalDist().inv_cdf((1 + level) / 2) ** 2 / rows
     center = (rate + square / 2) / (1 + square)
     reach = np.sqrt(square * (rate * (1 - rate) + square / 4)) / (1 + square)
@@ -137,13 +127,6 @@ def gap_interval(
     `values`, (groups,), and `drawn`, (Q, groups), are utilities under one algorithm, turned so that a protected group,
     in whose favor the gap is one-sided, is worse off with a lower one. A draw in which one is undefined can only widen
     the interval. `relative` is that of `gap_between`.
-
-    Examples
-    --------
-    >>> values = np.array([0.5, 0.5, 0.6])
-    >>> drawn = values + 0.01 * np.random.default_rng(0).normal(size=(2_000, 3))
-    >>> [round(end, 2) for end in gap_interval(values, drawn, 0.95)]
-    [0.07, 0.13]
     """
     order = np.argsort(-values, kind="stable").tolist()
     pairs = list(combinations(order, 2)) if protected is None else [(g, protected) for g in order if g != protected]
@@ -216,16 +199,13 @@ def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparit
             low, high = interval(estimate, draws, 1 - alpha)
         above, below = gap.reference_names
         worse_off = below if evidence.measures[gap.measure].worse_off == "lower" else above
-        one_sided = gap.protected is not None
-        name = gap.attribute.name
-        out.append(Disparity(gap.label, name, above, below, estimate, low, high, one_sided, worse_off))
+        which, one_sided = (gap.label, gap.attribute.name, above, below), gap.protected is not None
+        out.append(Disparity(*which, estimate, low, high, one_sided, worse_off))
     return out
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its interval."""
-
     measure: str
     group: str
     quantity: str
@@ -253,7 +233,7 @@ def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
                 name = "1 - {1} / {0}" if relative else "{0} minus {1}"
                 pair = name.format(attribute.levels[high], attribute.levels[low])
                 gap, gaps_drawn = (gap_between(x[..., high, :], x[..., low, :], relative) for x in (values, drawn))
-                own = [_interval(float(gap[t]), gaps_drawn[:, t], alpha) for t in (STATUS_QUO, CANDIDATE)]
+                own = [interval(float(gap[t]), gaps_drawn[:, t], 1 - alpha) for t in (STATUS_QUO, CANDIDATE)]
                 out += _changes(label, pair, gap, gaps_drawn, alpha, own)
     return out
 
@@ -266,16 +246,12 @@ def _changes(
     ratio = float(after / before) if before != 0 else np.nan
     difference = float(after - before)
     bounds = (np.nan, np.nan) if np.isnan(ratio) else ratio_interval(values, draws, 1 - alpha)
-    apart = _interval(difference, draws[:, CANDIDATE] - draws[:, STATUS_QUO], alpha)
+    apart = interval(difference, draws[:, CANDIDATE] - draws[:, STATUS_QUO], 1 - alpha)
     return [
         *(Estimate(measure, group, name, float(values[t]), *own[t]) for t, name in enumerate(ALGORITHMS)),
         Estimate(measure, group, "ratio", ratio, *bounds),
         Estimate(measure, group, "difference", difference, *apart),
     ]
-
-
-def _interval(estimate: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
-    return (np.nan, np.nan) if np.isnan(estimate) else interval(estimate, draws, 1 - alpha)
 
 
 @dataclass(frozen=True)
@@ -291,23 +267,14 @@ class Spread:
 class Combined:
     """One number under either algorithm, from all repetitions."""
 
-    # {"utility", "difference", "gap"}: a utility of a group, the difference of two groups, or the gap between the
-    # groups of a column
-    kind: str
+    kind: str  # "utility" of a group, "difference" of two groups, or "gap" between the groups of a column
     measure: str
     group: str  # the group, "A minus B", or the column
     spreads: tuple[Spread, ...]  # of the status quo and of the candidate
 
 
 def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: float) -> Spread:
-    """One number from its estimates and draws in all repetitions.
-
-    Examples
-    --------
-    >>> one = combined([1.0, 2.0, 3.0], [np.array([e - 1, e, e + 1]) for e in (1.0, 2.0, 3.0)], 0.9)
-    >>> one.estimate, one.low, one.high
-    (2.0, 1.0, 3.0)
-    """
+    """One number from its estimates and draws in all repetitions."""
     return _voted(estimates, (interval(float(one), drawn, level) for one, drawn in zip(estimates, draws, strict=True)))
 
 
@@ -321,13 +288,11 @@ def _voted(estimates: Sequence[float], ends: Iterable[tuple[float, float]]) -> S
 
 
 def utility(every: Sequence[Evidence], a: int, g: int, m: int, t: int, level: float) -> Spread:
-    """One utility of one group under one algorithm, from all repetitions."""
     estimates = [float(one.values[a][g, m, t]) for one in every]
     return _voted(estimates, (utility_interval(one, a, g, m, t, level) for one in every))
 
 
 def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | None, level: float) -> Spread:
-    """The gap of one utility between the groups of one attribute under one algorithm, from all repetitions."""
     direction, relative = every[0].direction(m, protected), every[0].relative(m, protected)
     both = [(direction * one.values[a][:, m, t], direction * one.drawn[a][:, :, m, t]) for one in every]
     estimates = [float(unfairness(values, protected, relative)) for values, _ in both]
@@ -342,8 +307,7 @@ def combine_all(every: Sequence[Evidence], claim: Claim, gaps: Sequence[Disparit
         label = first.measures[m].label
         for a, attribute in enumerate(first.attributes):
             for g, group in enumerate(attribute.levels):
-                found = tuple(utility(every, a, g, m, t, level) for t in both)
-                out.append(Combined("utility", label, group, found))
+                out.append(Combined("utility", label, group, tuple(utility(every, a, g, m, t, level) for t in both)))
         if claim.overall is not None and m in first.accuracy:
             pairs = [one.overall(claim.overall, m) for one in every]
             found = tuple(combined([v[t] for v, _ in pairs], [drawn[:, t] for _, drawn in pairs], level) for t in both)
@@ -355,10 +319,8 @@ def combine_all(every: Sequence[Evidence], claim: Claim, gaps: Sequence[Disparit
         if len(levels) == 2:  # of more groups the rows chose the pair: an interval of it alone would be too narrow
             g, h = levels.index(gap.higher), levels.index(gap.lower)
             relative = int(first.measures[m].between == "ratio")
-            values, drawn = (
-                [gap_between(x[..., g, m, :], x[..., h, m, :], relative) for x in side]
-                for side in ([one.values[a] for one in every], [one.drawn[a] for one in every])
-            )
+            values = [gap_between(one.values[a][g, m], one.values[a][h, m], relative) for one in every]
+            drawn = [gap_between(one.drawn[a][:, g, m], one.drawn[a][:, h, m], relative) for one in every]
             found = tuple(combined([float(v[t]) for v in values], [d[:, t] for d in drawn], level) for t in both)
             out.append(Combined("difference", gap.measure, f"{gap.higher} minus {gap.lower}", found))
         found = tuple(widest(every, a, m, t, protected, level) for t in both)

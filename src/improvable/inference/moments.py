@@ -16,10 +16,8 @@ from improvable._typing import FloatArray
 from improvable.inference.bootstrap import DRAWS_PER_BLOCK, child
 from improvable.inference.cells import SCALE, Cells, W, exact_sum, merge, to_float
 
-MAX_CELLS = 1_000_000
-"""With more distinct contributions than this, the method is "delta" unless the bootstrap is asked for."""
-MIN_PIVOT = 1e-13
-"""A variance that is this small a share of what it was before conditioning is rounding."""
+MAX_CELLS = 1_000_000  # with more distinct contributions, the method is "delta" unless the bootstrap is asked for
+MIN_PIVOT = 1e-13  # a variance that is this small a share of what it was before conditioning is rounding
 
 
 @dataclass(frozen=True)
@@ -64,13 +62,10 @@ def add(one: Cells | Moments, other: Cells | Moments, most: float) -> Cells | Mo
     if isinstance(one, Cells) and isinstance(other, Cells):
         return settle(merge(one, other), most)
     a, b = collapse(one), collapse(other)
-    return Moments(
-        a.rows + b.rows,
-        a.blocks,
-        a.width,
-        tuple(x + y for x, y in zip(a.first, b.first, strict=True)),
-        tuple(x + y for x, y in zip(a.second, b.second, strict=True)),
+    first, second = (
+        tuple(x + y for x, y in zip(*pair, strict=True)) for pair in ((a.first, b.first), (a.second, b.second))
     )
+    return Moments(a.rows + b.rows, a.blocks, a.width, first, second)
 
 
 def settle(counted: Cells | Moments, most: float) -> Cells | Moments:

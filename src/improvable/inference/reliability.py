@@ -6,11 +6,10 @@ import numpy as np
 
 from improvable.errors import Caution
 from improvable.inference.cells import Cells
-from improvable.inference.corrections import UNEVEN, Corrected
+from improvable.inference.corrections import LONG_TAIL, UNEVEN, Corrected, Leaning
 from improvable.inference.diagnostics import Differing, kish_by_group
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import MAX_LEAN, sum_loads
-from improvable.inference.unseen import LONG_TAIL, Leaning
 
 MIN_CLUSTERS, MIN_EFFECTIVE, MIN_DIFFERING, MIN_RARE = 30, 30, 50, 5
 WHOSE = ("status quo", "candidate")

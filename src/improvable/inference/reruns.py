@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import scipy  # its submodules load when they are first used
 
 from improvable._typing import FloatArray
 from improvable.errors import OptionError
@@ -14,28 +15,17 @@ from improvable.question.options import check_integer, check_number
 CONFIDENCE = 0.9
 MAX_REPETITIONS = 100_001
 NODES, POINTS = 200, 1_001
-NEGLIGIBLE = 30.0
-"""Densities that many powers of e below their peak are left out of an integral."""
+NEGLIGIBLE = 30.0  # densities that many powers of e below their peak are left out of an integral
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Correlation of p-values across repetitions, from the repetitions of one audit.
-
-    Attributes
-    ----------
-    estimate : float
-    low, high : float
-        Ends of its 90% interval.
-    censored : int
-        Repetitions whose p-value is 0 or 1 among the draws, so that its normal score is only bounded. They make the
-        estimate too high.
-    """
+    """Correlation of p-values across repetitions, from the repetitions of one audit."""
 
     estimate: float
-    low: float
+    low: float  # ends of its 90% interval
     high: float
-    censored: int
+    censored: int  # p-values of 0 or 1, whose normal scores are only bounded; they make the estimate too high
 
 
 def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
@@ -45,20 +35,9 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
     repetitions of the same data. So one minus the variance between repetitions estimates the correlation, whatever
     their mean: the null need not hold, as long as it only shifts the scores.
 
-    Parameters
-    ----------
-    p_values : sequence of float
-        At least two.
-    draws : int
-        Bootstrap draws behind each.
-
-    Examples
-    --------
     >>> round(estimate_correlation([0.2, 0.35, 0.5, 0.1, 0.3], draws=10_000).estimate, 2)
     0.77
     """
-    from scipy.special import gammaincinv
-
     p = _checked_p_values(p_values)
     check_integer("draws", draws, 1)
     least = 1 / (2 * draws)
@@ -71,7 +50,7 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
         )
     tail = (1 - CONFIDENCE) / 2
     # Quantiles of chi-square; scipy.stats has them too, and takes half a second to import.
-    lowest, highest = (2 * gammaincinv(freedom / 2, share) for share in (tail, 1 - tail))
+    lowest, highest = (2 * scipy.special.gammaincinv(freedom / 2, share) for share in (tail, 1 - tail))
     variances = squares / np.array([freedom, lowest, highest])
     estimate, low, high = np.clip(1 - variances, 0, 1 - 1e-12).tolist()
     return Correlation(estimate, low, high, int(((p < least) | (p > 1 - least)).sum()))
@@ -79,34 +58,18 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
 
 @dataclass(frozen=True)
 class RerunRisk:
-    """How a finished audit would fare with fresh random repetitions of the same data.
+    """How a finished audit would fare with fresh random repetitions of the same data."""
 
-    Attributes
-    ----------
-    repetitions, rejecting : int
-        K, and how many repetitions have a p-value below alpha / 2.
-    reject : bool
-        What the audit decided.
-    otherwise : float
-        Probability that K fresh repetitions decide otherwise.
-    otherwise_range : (float, float)
-        Its 90% interval, at the ends of `share_range`; it includes `otherwise`, a mean, which may be larger near 0.
-    share : float
-        Share of all repetitions that have a p-value below alpha / 2: the probability that one fresh repetition does.
-    share_range : (float, float)
-        Its 90% interval; either end alone holds with 95%.
-    enough : int or None
-        Smallest odd number of repetitions with which two runs disagree with probability below 1%, at the end of
-        `share_range` that is nearer to one half. None where the range covers one half or that takes over 100,000.
-    """
-
-    repetitions: int
-    rejecting: int
-    reject: bool
-    otherwise: float
+    repetitions: int  # K
+    rejecting: int  # how many have a p-value below alpha / 2
+    reject: bool  # what the audit decided
+    otherwise: float  # probability that K fresh repetitions decide otherwise
+    # Its 90% interval, at the ends of `share_range`; it includes `otherwise`, a mean, which may be larger near 0.
     otherwise_range: tuple[float, float]
-    share: float
-    share_range: tuple[float, float]
+    share: float  # probability that one fresh repetition has a p-value below alpha / 2
+    share_range: tuple[float, float]  # its 90% interval; either end alone holds with 95%
+    # Smallest odd number of repetitions with which two runs disagree with probability below 1%, at the end of
+    # `share_range` that is nearer to one half. None where the range covers one half or that takes over 100,000.
     enough: int | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,25 +78,8 @@ class RerunRisk:
 
 
 def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float = 0.05) -> RerunRisk:
-    """The probability that a rerun of a whole audit would decide otherwise, with its interval.
+    """The probability that a rerun of a whole audit, with another seed on the same data, would decide otherwise.
 
-    This is about other seeds on the same data; it says nothing about other data.
-
-    Parameters
-    ----------
-    p_values : sequence of float
-        Of the audit's repetitions, at least two.
-    draws : int
-        Bootstrap draws behind each.
-    alpha : float
-        Level of the audit.
-
-    Returns
-    -------
-    RerunRisk
-
-    Notes
-    -----
     Given the data, the p-values of fresh repetitions are independent draws from one distribution. Their normal scores
     are taken as normal, with unknown mean and variance. What counts is how many deviations the mean is from the
     threshold. With the prior 1 / deviation this distance is distributed as d chi / sqrt(K - 1) + N / sqrt(K), where d
@@ -147,16 +93,13 @@ def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float =
     The number of rejecting repetitions is binomial without any model, but knows only the side of a p-value: after three
     near 1 a rerun would reject with probability 8%, and the interval of seven that agree would reach 20%.
 
-    Examples
-    --------
     >>> risk = rerun_risk([0.001, 0.004, 0.0, 0.01, 0.002, 0.03, 0.008])
     >>> risk.rejecting, risk.reject, round(risk.otherwise, 3), [round(end, 3) for end in risk.otherwise_range]
     (6, True, 0.045, [0.0, 0.236])
     >>> rerun_risk([0.97, 0.99, 0.93]).otherwise_range[1] < 0.01
     True
     """
-    from scipy.special import betainc, ndtr, ndtri
-
+    betainc, ndtr, ndtri = scipy.special.betainc, scipy.special.ndtr, scipy.special.ndtri
     check_number("alpha", alpha, 0, 0.5)
     p = _checked_p_values(p_values)
     level, count = threshold_for(alpha, len(p)), len(p)
@@ -169,7 +112,10 @@ def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float =
     scores = _scores(p, least)
     ahead = _beyond(np.sort(side * (scores + ndtri(level))), int(((p < least) if reject else (p > 1 - least)).sum()))
     ahead = np.maximum(ahead, -ahead.max())
-    distance = float(ahead.mean()) / max(float(ahead.std(ddof=1)), _noise(float(scores.mean()), draws))
+    # The standard deviation that the draws alone give to a normal score.
+    score, tail = float(scores.mean()), float(ndtr(scores.mean()))
+    noise = float(np.sqrt(tail * (1 - tail) / draws) * np.sqrt(2 * np.pi) * np.exp(score**2 / 2))
+    distance = float(ahead.mean()) / max(float(ahead.std(ddof=1)), noise)
     edges, below = _standardized(distance, count)
     middles, weights = (edges[1:] + edges[:-1]) / 2, np.diff(below)
     ends = np.interp([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], below, edges)
@@ -190,34 +136,20 @@ def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float =
 
 
 def repetitions_to_agree(share: float, target: float = 0.01) -> int | None:
-    """The smallest odd number of repetitions, at least 3, with which two runs on the same data rarely disagree.
+    """The smallest odd number of repetitions, from 3, with which two runs disagree with a probability below `target`.
 
-    Parameters
-    ----------
-    share : float
-        Share of all repetitions that reject at alpha / 2.
-    target : float
-        The two runs' decisions differ with a probability below this.
+    `share` of all repetitions reject at alpha / 2. None where it takes over 100,000, as for a share of one half.
 
-    Returns
-    -------
-    int or None
-        None where over 100,000 repetitions are needed, as for a share of one half.
-
-    Examples
-    --------
     >>> repetitions_to_agree(0.9), repetitions_to_agree(0.6), repetitions_to_agree(0.5)
     (7, 163, None)
     """
-    from scipy.special import betainc
-
     if not 0 <= share <= 1:
         raise OptionError(f"the share is {share}.", "It must be a number from 0 to 1.")
     check_number("target", target, 0, 0.5)
 
     def agree(half: int) -> bool:
         # For K = 2h - 1 repetitions the chance to reject is P(at least h of K).
-        reject = float(betainc(half, half, share))
+        reject = float(scipy.special.betainc(half, half, share))
         return 2 * reject * (1 - reject) < target
 
     # The larger an odd K, the further that chance is from one half (Condorcet), so the search can be by halves.
@@ -232,8 +164,6 @@ def repetitions_to_agree(share: float, target: float = 0.01) -> int | None:
 
 def _standardized(distance: float, repetitions: int) -> tuple[FloatArray, FloatArray]:
     """The distribution of a standardized distance given its estimate: points, and the probability below each."""
-    from scipy.special import ndtr
-
     freedom = repetitions - 1
     # The logarithm of chi / sqrt(freedom), whose density falls off exponentially or faster on both sides.
     reach = NEGLIGIBLE / freedom
@@ -243,35 +173,23 @@ def _standardized(distance: float, repetitions: int) -> tuple[FloatArray, FloatA
     centers = distance * np.exp(logs)
     seen, margin = centers[weights > np.exp(-NEGLIGIBLE)], np.sqrt(2 * NEGLIGIBLE / repetitions)
     points = np.linspace(seen.min() - margin, seen.max() + margin, POINTS)
-    return points, np.asarray(ndtr(np.sqrt(repetitions) * (points[:, None] - centers)) @ weights)
+    return points, np.asarray(scipy.special.ndtr(np.sqrt(repetitions) * (points[:, None] - centers)) @ weights)
 
 
 def _scores(p: FloatArray, least: float) -> FloatArray:
-    """Normal scores, high for low p-values; a p-value of 0 or 1 counts as that far from it."""
-    from scipy.special import ndtri
-
-    return np.asarray(-ndtri(np.clip(p, least, 1 - least)))
+    """Normal scores, high for low p-values; a p-value of 0 or 1 counts as `least` away from it."""
+    return np.asarray(-scipy.special.ndtri(np.clip(p, least, 1 - least)))
 
 
 def _beyond(ordered: FloatArray, censored: int) -> FloatArray:
-    """Rising scores of which the last so many are only known to be no less: put where normal ones would be."""
-    from scipy.special import ndtri
-
+    """Rising scores, of which the last `censored`, known only from below, are put where normal ones would be."""
     count, seen = len(ordered), len(ordered) - censored
     if not 0 < seen < count:
         return ordered
-    places = ndtri((np.arange(1, count + 1) - 0.375) / (count + 0.25))  # Blom's (1958)
+    places = scipy.special.ndtri((np.arange(1, count + 1) - 0.375) / (count + 0.25))  # Blom's (1958)
     # The first that is censored stands at its bound, so that there is a line even where a single one is seen.
     slope, start = np.polyfit(places[: seen + 1], ordered[: seen + 1], 1)
     return np.concatenate([ordered[:seen], np.maximum(ordered[seen:], start + slope * places[seen:])])
-
-
-def _noise(score: float, draws: int) -> float:
-    """The standard deviation that the draws alone give to a normal score."""
-    from scipy.special import ndtr
-
-    p = float(ndtr(score))
-    return float(np.sqrt(p * (1 - p) / draws) * np.sqrt(2 * np.pi) * np.exp(score**2 / 2))
 
 
 def _checked_p_values(p_values: Sequence[float]) -> FloatArray:

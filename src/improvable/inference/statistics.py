@@ -16,15 +16,11 @@ from improvable.question.claim import Form
 from improvable.question.formula import Formula
 from improvable.question.utility import Measure
 
-TIE = 1e-10
-"""Statistics closer than this share of the utilities' size are equal: floating point must not break a tie."""
+TIE = 1e-10  # statistics closer than this share of the utilities' size are equal: floats must not break a tie
 
 
 def utilities_of(sums: FloatArray) -> FloatArray:
-    """U = sum of u / sum of w, equation (1); NaN where w sums to zero and U is undefined.
-
-    Shape (..., 2) -> (...): the last axis is the part, `U` or `W`.
-    """
+    """U = sum of u / sum of w, equation (1), (..., 2) -> (...); NaN where w sums to zero and U is undefined."""
     u, w = sums[..., U], sums[..., W]
     return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > 0))
 
@@ -39,10 +35,7 @@ def drawn_utilities(sums: FloatArray, draws: FloatArray, linear: bool) -> FloatA
 
 
 def with_formulas(values: FloatArray, measures: Sequence[Measure], axis: int) -> FloatArray:
-    """Values of pairs (u, w) followed by those of formulas, along the axis of measures.
-
-    Formulas stand behind the pairs that they read, and are undefined where one of these is.
-    """
+    """Values of pairs (u, w) followed by those of formulas of them, along the axis of measures."""
     formulas = [measure for measure in measures if measure.formula]
     if not formulas:
         return values
@@ -122,10 +115,7 @@ def folded_statistic(
     protected: int | None = None,
     relative: int = 0,
 ) -> FloatArray:
-    """The paper's T_f = |F_1r - F_1b| - (1 - Delta_f) |F_0r - F_0b|; small values speak for improvement.
-
-    Shapes (..., groups) -> (...).
-    """
+    """The paper's T_f = |F_1r - F_1b| - (1 - Delta_f) |F_0r - F_0b|, (..., groups) -> (...); small for improvement."""
     before, after = (unfairness(values, protected, relative) for values in (status_quo, candidate))
     return gap_statistic(before, after, delta, form)
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute
@@ -109,15 +111,12 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
 
 def merge_tallies(one: Tally, other: Tally, most: float) -> Tally:
     """What two batches are together: cells while there are at most `most`, moments from there on."""
-    return Tally(
-        counted=add(one.counted, other.counted, most),
-        sizes=one.sizes + other.sizes,
-        selected=one.selected + other.selected,
-        occupied=one.occupied + other.occupied,
-        weighed=tuple(x + y for x, y in zip(one.weighed, other.weighed, strict=True)),
-        falls=one.falls + other.falls,
-        crossed=tuple(x + y for x, y in zip(one.crossed, other.crossed, strict=True)),
-    )
+    both: dict[str, Any] = {
+        name: getattr(one, name) + getattr(other, name) for name in ("sizes", "selected", "occupied", "falls")
+    }
+    for name in ("weighed", "crossed"):
+        both[name] = tuple(x + y for x, y in zip(getattr(one, name), getattr(other, name), strict=True))
+    return Tally(counted=add(one.counted, other.counted, most), **both)
 
 
 def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> FloatArray:
@@ -147,18 +146,14 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Counted:
-    """What draws are made from: cells of rows or clusters, by stratum of the design; or moments.
-
-    `rows` are those of clusters, as far as they are at hand.
-    """
+    """What draws are made from: cells of rows or clusters, by stratum of the design; or moments."""
 
     strata: tuple[Cells, ...] | Moments
-    clusters: int | None
-    rows: RowsInClusters | None = None
+    clusters: int | None  # how many there are
+    rows: RowsInClusters | None = None  # those of clusters, as far as they are at hand
 
     @property
     def units(self) -> int:
-        """How many rows or clusters there are."""
         return self.strata.rows if isinstance(self.strata, Moments) else sum(cells.rows for cells in self.strata)
 
     def sums(self) -> FloatArray:
@@ -220,18 +215,12 @@ def drawable_of(evidence: Evidence, counted: Counted, claim: Claim) -> Corrected
 
 
 def with_draws(
-    evidence: Evidence,
-    counted: Counted,
-    drawable: Drawable | None,
-    draws: int,
-    seed: np.random.SeedSequence,
-    workers: int,
+    evidence: Evidence, counted: Counted, drawable: Drawable | None, draws: int, seed: SeedSequence, workers: int
 ) -> Evidence:
     """The same evidence with its draws, from cells or from the normal limit."""
-    shape = evidence.sums.shape
     if drawable is None:
         assert isinstance(counted.strata, Moments)
-        return replace(evidence, draws=draw_normal(counted.strata, draws, seed).reshape(-1, *shape))
+        return replace(evidence, draws=draw_normal(counted.strata, draws, seed).reshape(-1, *evidence.sums.shape))
     return replace(evidence, draws=drawable.draw(evidence.sums, draws, seed, workers), linear=drawable.linear)
 
 

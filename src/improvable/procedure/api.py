@@ -10,7 +10,6 @@ from improvable.data.frame import FrameLike
 from improvable.errors import ImprovableError
 from improvable.procedure.compare import run_comparison
 from improvable.procedure.run import run_audit
-from improvable.question.argument_names import as_arguments
 from improvable.question.claim import Claim
 from improvable.question.options import COMPARE
 from improvable.question.settings import (
@@ -21,6 +20,7 @@ from improvable.question.settings import (
     Read,
     Settings,
     Test,
+    as_arguments,
     asked,
     where_to_say,
 )
@@ -92,8 +92,8 @@ def audit(
     group : str, sequence of str or Groups
         Column, or columns, that say which groups a row belongs to; `Groups` also says which levels count.
     status_quo : str, threshold(...), fitted estimator or callable
-        The algorithm in use: a column of decisions, a thresholded score, a fitted scikit-learn model, or a
-        function of the rows.
+        The algorithm in use: a column of decisions, a thresholded score, a fitted scikit-learn model, a function of
+        the rows.
     rule : str, estimator or SelectionRule
         How a candidate is found: 'lasso', 'linear', 'boosting', 'forest', 'logistic', any scikit-learn estimator
         or pipeline, or an object with ``select(training, status_quo)``.
@@ -123,8 +123,8 @@ def audit(
     stratum : str, optional
         Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
     row_id : str, optional
-        Column that differs in every row. It tells rows apart; without it, all that is read of a row does. In memory,
-        equal rows are told apart by how often they have occurred.
+        Column that differs in every row and tells rows apart; without it, all that is read of a row does, and in
+        memory how often equal rows have occurred.
     constraints : Constraints, optional
         What a candidate must respect: ``Constraints(monotone={"age": "+"})``.
     read : Read, optional
@@ -186,14 +186,12 @@ def compare(
 
     Parameters
     ----------
-    status_quo, candidate : str, threshold(...), fitted estimator or callable
-        What decides: a column of decisions, a thresholded score, a fitted scikit-learn model, a function of the rows.
+    candidate : str, threshold(...), fitted estimator or callable
+        What would decide instead, in any form that `status_quo` takes.
     test : Test, optional
         How it is tested: `draws`, `alpha`, `ties` and `method`.
     read : Read, optional
         How the data are read; all of it but `duplicates`.
-    cluster : str, optional
-        Column that says which rows belong together (a patient, a clinic); clusters are resampled as wholes.
     n_jobs : int, optional
         Threads that draw, all cores by default: the result does not depend on it.
 

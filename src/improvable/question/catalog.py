@@ -8,24 +8,23 @@ from improvable.errors import OptionError, nearest
 from improvable.question.utility import Utility
 
 FLAGS: dict[str, Any] = {"binary_decision": True, "binary_outcome": True}
+# Means of outcomes, of the selected or of the others: the higher they are, the higher is the bar to be selected.
 A_BAR: dict[str, Any] = {
     "binary_decision": True,
     "averages_outcome": True,
     "worse_off": ("higher", "lower"),
     "sense": ("a higher bar for the benefit", "a lower bar for the burden"),
 }
-"""Means of outcomes, of the selected or of the others: the higher they are, the higher is the bar to be selected."""
+# Rates of selection: less of a benefit is worse, and more of a burden. Of rejection, the reverse.
 SELECTED: dict[str, Any] = {
     "binary_decision": True,
     "reads_outcome": False,
     "worse_off": ("lower", "higher"),
     "sense": ("selected less often for the benefit", "selected more often for the burden"),
 }
-AT_THE_SAME_OUTCOME = tuple(f"{words} at the same outcome" for words in SELECTED["sense"])
-CHOSEN: dict[str, Any] = {**FLAGS, "worse_off": ("lower", "higher"), "sense": AT_THE_SAME_OUTCOME}
-"""Rates of selection: less of a benefit is worse, and more of a burden."""
+SENSE = tuple(f"{words} at the same outcome" for words in SELECTED["sense"])
+CHOSEN: dict[str, Any] = {**FLAGS, "worse_off": ("lower", "higher"), "sense": SENSE}
 PASSED_OVER: dict[str, Any] = {**CHOSEN, "worse_off": ("higher", "lower")}
-"""Rates of rejection: the reverse."""
 
 
 def _f_score(beta: float) -> Utility:
@@ -96,21 +95,18 @@ BUILT_IN = (
 )  # fmt: skip
 UTILITIES: dict[str, Utility] = {utility.name: utility for utility in BUILT_IN}
 
-ALIASES = {
+ALIASES = {  # other names that people know; results use ours
     "accuracy": "classification_rate",
     "recall": "true_positive_rate",
     "sensitivity": "true_positive_rate",
     "specificity": "true_negative_rate",
     "precision": "positive_predictive_value",
 }
-"""Other names that people know; results use ours."""
 
 
 def canonical(spec: Any) -> Any:
     """Utilities by the names that results use.
 
-    Examples
-    --------
     >>> canonical("recall"), canonical(["precision:sick", "selection_rate"])
     ('true_positive_rate', ['positive_predictive_value:sick', 'selection_rate'])
     """
@@ -123,12 +119,8 @@ def canonical(spec: Any) -> Any:
 
 
 def as_utility(spec: str | Utility) -> Utility:
-    """A utility from its name, ``name:outcome_column``, or itself.
+    """A utility from its name, ``name:outcome_column``, or itself; ``f2_score`` is an F-score with beta 2.
 
-    ``f2_score`` and ``f0.5_score`` are F-scores with another beta than 1.
-
-    Examples
-    --------
     >>> as_utility("calibration:cost").outcome, as_utility("f0.5_score").words
     ('cost', 'the F-score (F0.5)')
     """
@@ -149,8 +141,6 @@ def as_utility(spec: str | Utility) -> Utility:
 def short_words(name: str) -> str:
     """Words for a utility in tables and pictures; of one that is not of this catalog, its name.
 
-    Examples
-    --------
     >>> short_words("selection_rate"), short_words("f2_score"), short_words("my_own")
     ('share selected', 'F-score (F2)', 'my_own')
     """
@@ -162,7 +152,6 @@ def short_words(name: str) -> str:
 
 
 def _every_utility(name: str) -> str:
-    """The nearest names, then all of them."""
     near = nearest(name, [*UTILITIES, *ALIASES])
     return f"{near if near.endswith('?') else ''} Choose from {', '.join(UTILITIES)}.".strip()
 
@@ -186,8 +175,6 @@ def as_accuracy(spec: str | Utility, lower_is_better: bool = False) -> Utility:
             "Recode the outcome so that 1, or more, is what should be selected; or use 'calibration'.",
         )
     if not utility.higher_is_better:
-        instead = (
-            f"Use '{utility.accuracy_instead}'." if utility.accuracy_instead else "Use one where higher is better."
-        )
-        raise OptionError(f"'{utility.label}' cannot measure accuracy, because lower is better.", instead)
+        instead = f"'{utility.accuracy_instead}'" if utility.accuracy_instead else "one where higher is better"
+        raise OptionError(f"'{utility.label}' cannot measure accuracy, because lower is better.", f"Use {instead}.")
     return utility

@@ -1,13 +1,9 @@
-"""Challenges: the text that decides the order of rows in a sealed audit, and where it comes from.
+"""Challenges: the string that decides the order of rows in a sealed audit, and where it comes from.
 
 Two challenges that look alike must divide the rows alike, or whoever types one can try a thousand until the result
-suits. So a challenge is printable ASCII without stray spaces, and what decides is only its letters and digits, in one
-case, with those that look like another (O and 0; I, l and 1) taken as the same.
-
-A protocol may name a public value that nobody knows yet as the source of its challenge: a round of drand, or the
-closing figure of an index. It is sealed before the value is known, and gets the value when it runs.
-
-The seed of a sealed audit follows from the data and the challenge, so that nobody chooses an order of rows.
+suits. So a challenge is printable ASCII without stray spaces, and only its letters and digits decide, in one case, with
+those that look alike (O and 0; I, l and 1) taken as the same. A protocol may name a public value that nobody knows yet
+as its source, a round of drand or the closing figure of an index: it is sealed before, and gets the value when it runs.
 """
 
 import hashlib
@@ -21,17 +17,16 @@ from improvable.question.settings import Settings
 
 ALIKE = str.maketrans({"o": "0", "i": "1", "l": "1"})
 DRAND, CLOSE = "drand", "close"
+# The chain 'quicknet' of drand's main network (docs.drand.love), its first round, and how far apart rounds are.
 CHAIN = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
-"""The chain 'quicknet' of drand's main network; docs.drand.love."""
 GENESIS, PERIOD = datetime.fromtimestamp(1_692_803_367, UTC), timedelta(seconds=3)
-"""When its first round was due, and how far apart rounds are."""
 LAST_ROUND = 10**10
 SATURDAY = 5
 EXAMPLES = "Write drand:ROUND, a round of drand's chain quicknet, or close:INDEX:YYYY-MM-DD, a closing figure."
 
 
 def check_challenge(challenge: str) -> None:
-    """Refuse a text that looks like another one, or says nothing."""
+    """Refuse a string that looks like another one, or says nothing."""
     plain = " ".join(challenge.split())
     if challenge != plain or not all(" " <= character <= "~" for character in challenge):
         raise OptionError(
@@ -43,13 +38,7 @@ def check_challenge(challenge: str) -> None:
 
 
 def what_decides(challenge: str) -> str:
-    """The part of a challenge that decides the order of rows, the same for all texts that look alike.
-
-    Examples
-    --------
-    >>> what_decides("Docket 24-1234") == what_decides("docket 24 I234")
-    True
-    """
+    """The part of a challenge that decides the order of rows, the same for all strings that look alike."""
     return re.sub(r"[^a-z0-9]", "", challenge.lower()).translate(ALIKE)
 
 
@@ -63,7 +52,6 @@ class Source:
 
     @property
     def words(self) -> str:
-        """What the value is, in words."""
         if self.kind == DRAND:
             due = f"{self.due:%Y-%m-%d %H:%M:%S} UTC"
             return f"the randomness of drand's round {int(self.name):,} (quicknet), due {due}"
@@ -77,17 +65,14 @@ class Source:
         return "the exchange that publishes it"
 
     def check(self, value: str) -> None:
-        """Refuse a value that is not written in the one way in which it can be."""
-        if self.kind == DRAND:
-            if not re.fullmatch(r"[0-9a-f]{64}", value):
-                raise OptionError(
-                    f"the challenge '{value}' is not the randomness of a round of drand.",
-                    f"It has 64 digits 0-9 and a-f; see {self.where}.",
-                )
-            return
-        plain = plain_figure(value)
-        if plain != value:
-            right = "digits and a decimal point" if plain is None else f"'{plain}'"
+        """Refuse a value that is not written in the only way in which it can be."""
+        if self.kind == DRAND and not re.fullmatch(r"[0-9a-f]{64}", value):
+            raise OptionError(
+                f"the challenge '{value}' is not the randomness of a round of drand.",
+                f"It has 64 digits 0-9 and a-f; see {self.where}.",
+            )
+        if self.kind == CLOSE and (plain := plain_figure(value)) != value:
+            right = f"'{plain}'" if plain else "digits and a decimal point"
             raise OptionError(
                 f"the challenge '{value}' is not a closing figure as it must be written.",
                 f"Write it as {right}: no thousands separator, no trailing zero.",
@@ -95,10 +80,8 @@ class Source:
 
 
 def plain_figure(text: str) -> str | None:
-    """A figure in the one way in which it is written; None where it is none.
+    """A figure in the only way in which it is written; None where it is not one.
 
-    Examples
-    --------
     >>> plain_figure("6,812.30")
     '6812.3'
     """
@@ -115,8 +98,6 @@ def plain_figure(text: str) -> str | None:
 def parse_source(text: str) -> Source:
     """The source that a protocol names.
 
-    Examples
-    --------
     >>> parse_source("drand:27946612").due.isoformat()
     '2026-04-20T00:00:00+00:00'
     >>> parse_source("close:S&P 500:2026-12-01").words
@@ -134,7 +115,7 @@ def parse_source(text: str) -> Source:
         try:
             due = datetime.fromisoformat(day).replace(tzinfo=UTC)
         except ValueError:
-            raise OptionError(f"the challenge's source '{text}' names no day.", EXAMPLES) from None
+            raise OptionError(f"the challenge's source '{text}' does not name a day.", EXAMPLES) from None
         if due.weekday() >= SATURDAY:  # with no figure of its own, whoever runs it picks Friday's or Monday's
             raise OptionError(f"{day} is a {due:%A}: exchanges are closed.", "Name a day from Monday to Friday.")
         return Source(CLOSE, name, due)

@@ -14,12 +14,11 @@ Form = Literal["ratio", "difference"]
 Gap = Literal["signed", "absolute"]
 Overall = Literal["population"] | Mapping[str, float] | None
 Ask = Literal["both", "accuracy", "fairness"]
+# Of accuracy: one for all, or a table whose keys are groups or utilities; those of an inner table are groups.
 Delta: TypeAlias = float | Mapping[str, float | Mapping[str, float]]
-"""Of accuracy: one for all, or a table whose keys are groups or utilities; those of an inner table are groups."""
-GapDelta: TypeAlias = float | Mapping[str, float]
-"""Of the gap: one for all, or a table whose keys are utilities."""
+GapDelta: TypeAlias = float | Mapping[str, float]  # one for all, or a table whose keys are utilities
+# Fields of a claim that say what the data mean: a result keeps them beside the claim, and they need the data.
 MEANINGS = ("selection", "lower_is_better")
-"""Fields of a claim that say what the data mean: a result keeps them beside the claim, and they need the data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +89,6 @@ class Claim:
         object.__setattr__(self, "protected", as_names(self.protected))
 
     def asks(self, kind: str) -> bool:
-        """Whether conditions of a kind, "accuracy" or "fairness", must hold."""
         return self.ask in ("both", kind)
 
     def delta_of(self, group: str, utility: str) -> float:
@@ -99,7 +97,6 @@ class Claim:
         return delta[group] if isinstance(delta, Mapping) else delta
 
     def gap_delta(self, utility: str) -> float:
-        """By how much the gap in a utility must be smaller."""
         return self.delta_fairness[utility] if isinstance(self.delta_fairness, Mapping) else self.delta_fairness
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,7 +114,6 @@ def delta_in(delta: Delta, utility: str) -> float | Mapping[str, float]:
 
 
 def every_delta(delta: Delta | GapDelta) -> Iterator[float]:
-    """All the numbers in it."""
     if not isinstance(delta, Mapping):
         yield delta
         return
@@ -137,16 +133,22 @@ def turned(delta: Delta, change: Callable[[str, float], float], utilities: Seque
 
 
 def make_claim(*, accuracy: Sequence[str] = (), fairness: Sequence[str] = (), **asked: Any) -> Claim:
-    """Check the size of improvement asked for, in the fields of `Claim`; any finite delta is one.
-
-    `accuracy` and `fairness` are the labels of the utilities, which deltas may name.
-    """
+    """Check a claim, from its fields; `accuracy` and `fairness` are the labels of utilities that deltas may name."""
     claim = Claim(**asked)
     for name, known in (("form", Form), ("gap", Gap), ("ask", Ask), ("selection", Selection)):
         check_choice(name, getattr(claim, name), get_args(known))
-    delta, overall = accuracy_delta(claim.delta_accuracy, accuracy), claim.overall
-    if claim.no_worse is not None:
-        delta = _margin(claim.no_worse, delta, claim)
+    delta, overall, no_worse = accuracy_delta(claim.delta_accuracy, accuracy), claim.overall, claim.no_worse
+    if no_worse is not None:
+        check_number("no_worse", no_worse, 0, 1 if claim.form == "ratio" else np.inf)
+        if claim.ask == "fairness":
+            raise OptionError("`no_worse` is about accuracy, and only fairness is asked for.", "Leave one of them out.")
+        if any(one not in (0, -no_worse) for one in every_delta(delta)):
+            contradiction = f"`no_worse` of {no_worse:g} contradicts `delta_accuracy`."
+            raise OptionError(contradiction, "Give one of them: `no_worse` is minus that delta.")
+        no_worse = float(no_worse)
+        delta = -no_worse
+    if isinstance(claim.delta_fairness, Mapping):
+        _check_names("delta_fairness", claim.delta_fairness, fairness, "fairness", complete=True)
     if isinstance(overall, Mapping):
         for weight in overall.values():
             check_number("a weight in overall", weight, 0, np.inf)
@@ -154,61 +156,33 @@ def make_claim(*, accuracy: Sequence[str] = (), fairness: Sequence[str] = (), **
     elif overall not in (None, "population"):
         raise OptionError(f"`overall` is {overall!r}.", "It is 'population', or one weight for each group.")
     if overall is not None and _by_group(delta, accuracy):
-        raise OptionError(
-            "overall accuracy takes no deltas of groups.",
-            "Give `delta_accuracy` as one number, or one for each utility.",
-        )
+        hint = "Give `delta_accuracy` as one number, or one for each utility."
+        raise OptionError("overall accuracy takes no deltas of groups.", hint)
     return replace(
         claim,
         delta_accuracy=delta,
-        delta_fairness=_gap_delta(claim.delta_fairness, fairness),
+        delta_fairness=cast(GapDelta, _numbers("delta_fairness", claim.delta_fairness)),
         overall=overall,
-        no_worse=None if claim.no_worse is None else float(claim.no_worse),
+        no_worse=no_worse,
         lower_is_better=bool(claim.lower_is_better),
     )
 
 
 def accuracy_delta(delta: Delta, utilities: Sequence[str]) -> Delta:
-    """Check an accuracy delta, whose keys are all groups or all utilities, and bring it into one of its four forms.
-
-    Examples
-    --------
-    >>> accuracy_delta({"calibration": {"a": 0.02, "b": 0}, "lift": 0.1}, ["calibration", "lift"])
-    {'calibration': {'a': 0.02, 'b': 0.0}, 'lift': 0.1}
-    """
+    """Check an accuracy delta, whose keys are all groups or all utilities, and bring it into one of its four forms."""
     if isinstance(delta, Mapping):
-        inner = [str(key) for key, value in delta.items() if isinstance(value, Mapping)]
-        _check_known("delta_accuracy", inner, utilities, "accuracy")
+        inner = [key for key, value in delta.items() if isinstance(value, Mapping)]
+        _check_names("delta_accuracy", inner, utilities, "accuracy")
         if any(str(key) in utilities for key in delta):
-            _check_names("delta_accuracy", [*map(str, delta)], utilities, "accuracy")
+            _check_names("delta_accuracy", delta, utilities, "accuracy", complete=True)
     return cast(Delta, _numbers("delta_accuracy", delta))
 
 
-def _gap_delta(delta: GapDelta, utilities: Sequence[str]) -> GapDelta:
-    if isinstance(delta, Mapping):
-        _check_names("delta_fairness", [*map(str, delta)], utilities, "fairness")
-    return cast(GapDelta, _numbers("delta_fairness", delta))
-
-
 def _numbers(name: str, value: Any) -> Any:
-    """A number, or a table of numbers or of tables, checked."""
     if isinstance(value, Mapping):
         return {str(key): _numbers(name, one) for key, one in value.items()}
     check_number(name, value, -np.inf, np.inf)
     return float(value)
-
-
-def _margin(no_worse: float, delta_accuracy: Delta, claim: Claim) -> float:
-    """The accuracy delta of a margin of non-inferiority; one that contradicts it is refused."""
-    check_number("no_worse", no_worse, 0, 1 if claim.form == "ratio" else np.inf)
-    if claim.ask == "fairness":
-        raise OptionError("`no_worse` is about accuracy, and only fairness is asked for.", "Leave one of them out.")
-    if any(delta not in (0, -no_worse) for delta in every_delta(delta_accuracy)):
-        raise OptionError(
-            f"`no_worse` of {no_worse:g} contradicts `delta_accuracy`.",
-            "Give one of them: `no_worse` is minus that delta.",
-        )
-    return -float(no_worse)
 
 
 def _by_group(delta: Delta, utilities: Sequence[str]) -> list[Mapping[str, float]]:
@@ -217,55 +191,48 @@ def _by_group(delta: Delta, utilities: Sequence[str]) -> list[Mapping[str, float
     return [table for table in tables if isinstance(table, Mapping)]
 
 
-def _check_known(setting: str, given: Iterable[str], utilities: Sequence[str], kind: str) -> None:
-    for name in given:
+def _check_names(
+    setting: str, given: Iterable[Any], utilities: Sequence[str], kind: str, complete: bool = False
+) -> None:
+    """Refuse names that are not utilities and, where they must be complete, fewer than all of them."""
+    names = [*map(str, given)]
+    for name in names:
         if name not in utilities:
             raise OptionError(f"`{setting}` names '{name}', which does not measure {kind}.", nearest(name, utilities))
-
-
-def _check_names(setting: str, given: Sequence[str], utilities: Sequence[str], kind: str) -> None:
-    """Refuse a table whose keys are not the utilities, all of them."""
-    _check_known(setting, given, utilities, kind)
-    _check_complete(setting, given, utilities, "the utility", "utility")
+    if complete:
+        _check_complete(setting, names, utilities, "the utility", "utility")
 
 
 def _check_complete(setting: str, given: Iterable[str], needed: Iterable[str], what: str, each: str) -> None:
     for name in needed:
         if name not in given:
-            raise OptionError(
-                f"`{setting}` has nothing for {what} '{name}'.", f"Give one number, or one for every {each}."
-            )
+            missing = f"`{setting}` has nothing for {what} '{name}'."
+            raise OptionError(missing, f"Give one number, or one for every {each}.")
 
 
 def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Sequence[str] = ()) -> None:
     """Check that the groups a claim names are groups; `attributes` are the levels of each, `accuracy` the utilities."""
     known = [level for levels in attributes for level in levels]
-    if isinstance(claim.delta_accuracy, Mapping):
-        for name in claim.delta_accuracy:
-            if name in accuracy and name in known:
-                raise OptionError(
-                    f"`delta_accuracy` names '{name}', which is a group and a utility.", "Give the group another name."
-                )
-    for table in _by_group(claim.delta_accuracy, accuracy):
-        for name in table:
+
+    def check_groups(names: Iterable[str], subject: str, others: Sequence[str] = ()) -> None:
+        for name in names:
             if name not in known:
-                raise OptionError(
-                    f"`delta_accuracy` names '{name}', which is not a group.", nearest(name, [*known, *accuracy])
-                )
+                raise OptionError(f"{subject.format(name)} is not a group.", nearest(name, [*known, *others]))
+
+    for name in claim.delta_accuracy if isinstance(claim.delta_accuracy, Mapping) else ():
+        if name in accuracy and name in known:
+            twice = f"`delta_accuracy` names '{name}', which is a group and a utility."
+            raise OptionError(twice, "Give the group another name.")
+    for table in _by_group(claim.delta_accuracy, accuracy):
+        check_groups(table, "`delta_accuracy` names '{}', which", accuracy)
         _check_complete("delta_accuracy", table, known, "group", "group")
-    for name in claim.protected:
-        if name not in known:
-            raise OptionError(f"the protected group '{name}' is not a group.", nearest(name, known))
+    check_groups(claim.protected, "the protected group '{}'")
     for levels in attributes:
         several = [name for name in claim.protected if name in levels]
         if len(several) > 1:
-            raise OptionError(
-                f"'{several[0]}' and '{several[1]}' of one group column are both protected.",
-                "Protect one of them, and audit the other separately.",
-            )
+            both = f"'{several[0]}' and '{several[1]}' of one group column are both protected."
+            raise OptionError(both, "Protect one of them, and audit the other separately.")
     if isinstance(claim.overall, Mapping):
-        for name in claim.overall:
-            if name not in known:
-                raise OptionError(f"`overall` names '{name}', which is not a group.", nearest(name, known))
+        check_groups(claim.overall, "`overall` names '{}', which")
         if not any(set(claim.overall) == set(levels) for levels in attributes):
             raise OptionError("overall does not weigh every group of one column.", "Give one weight for each group.")

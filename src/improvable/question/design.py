@@ -1,6 +1,6 @@
 """What was asked: the question of a comparison or an audit, checked once before any row is read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
 from typing import Any
@@ -8,14 +8,7 @@ from typing import Any
 from improvable.errors import OptionError
 from improvable.question.catalog import as_accuracy, as_utility
 from improvable.question.claim import MEANINGS, Claim, make_claim
-from improvable.question.options import (
-    as_names,
-    as_specs,
-    check_choice,
-    check_integer,
-    check_number,
-    check_types,
-)
+from improvable.question.options import as_names, as_specs, check_choice, check_integer, check_number, check_types
 from improvable.question.settings import SETTINGS, Groups, Method, Settings, plain_about
 from improvable.question.utility import Measure, Selection, Utility
 
@@ -44,12 +37,10 @@ class Question:
 
     @property
     def selection(self) -> Selection:
-        """What being selected means."""
         return self.claim.selection
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether a lower outcome is better."""
         return self.claim.lower_is_better
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,17 +49,12 @@ class Question:
 
     @staticmethod
     def from_dict(plain: Mapping[str, Any]) -> "Question":
-        meanings = {name: plain[name] for name in MEANINGS}
-        question = Question(
-            **{
-                **{name: value for name, value in plain.items() if name not in MEANINGS},
-                "group": tuple(plain["group"]),
-                "accuracy": tuple(Measure(**measure) for measure in plain["accuracy"]),
-                "fairness": tuple(Measure(**measure) for measure in plain["fairness"]),
-                "claim": Claim(**plain["claim"], **meanings),
-                "outcome_range": None if plain["outcome_range"] is None else tuple(plain["outcome_range"]),
-            }
-        )
+        given = {name: value for name, value in plain.items() if name not in MEANINGS}
+        given |= {name: tuple(Measure(**one) for one in plain[name]) for name in ("accuracy", "fairness")}
+        given["claim"] = Claim(**plain["claim"], **{name: plain[name] for name in MEANINGS})
+        given["group"] = tuple(plain["group"])
+        given["outcome_range"] = None if plain["outcome_range"] is None else tuple(plain["outcome_range"])
+        question = Question(**given)
         for part in (question, question.claim, *question.accuracy, *question.fairness):
             check_types(part)
         check_number("alpha", question.alpha, 0, 0.5)
@@ -82,7 +68,7 @@ class Design:
     question: Question
     groups: Groups
     utilities: tuple[Utility, ...]  # the pairs (u, w) that rows contribute to; the means of formulas are among them
-    accuracy: tuple[int, ...]  # which of `measured` are asked about
+    accuracy: tuple[int, ...]  # which of `measures` are asked about
     fairness: tuple[int, ...]
     formulas: tuple[Utility, ...] = ()  # functions of several of `utilities`
 
@@ -93,7 +79,6 @@ class Design:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What a result keeps of `measured`."""
         out = []
         for one in self.measured:
             places = [self.utilities.index(part) for part in one.ingredients] if one.formula else ()
@@ -145,6 +130,10 @@ def make_design(settings: Settings) -> Design:
     check_integer("seed", settings.seed, 0, MAX_SEED)
     if settings.stratum is not None and settings.cluster is None:
         raise OptionError("`stratum` goes with a cluster.", "Name the column of clusters too: `cluster=...`.")
+    ends = settings.outcome_range
+    if ends is not None and (len(ends) != 2 or not all(map(isfinite, ends)) or not ends[0] < ends[1]):
+        hint = "Give the lowest and the highest amount: `outcome_range=(0, 50000)`."
+        raise OptionError(f"`outcome_range` is {list(ends)!r}.", hint)
     question = Question(
         outcome=outcome,
         group=columns,
@@ -154,34 +143,16 @@ def make_design(settings: Settings) -> Design:
         draws=int(settings.draws),
         alpha=float(settings.alpha),
         seed=int(settings.seed),
-        weight=weight,
-        cluster=settings.cluster,
-        stratum=settings.stratum,
-        method=settings.method,
-        outcome_range=_range(settings.outcome_range),
+        outcome_range=None if ends is None else (float(ends[0]), float(ends[1])),
         about=plain_about(settings),
+        **{name: getattr(settings, name) for name in ("weight", "cluster", "stratum", "method")},
     )
+    levels: dict[str, Any] = {name: getattr(settings, name) for name in ("cross", "small")}
     return Design(
         question=question,
-        groups=Groups(
-            columns,
-            only=settings.groups or (),
-            cross=settings.cross,
-            min_group=int(settings.min_group),
-            small=settings.small,
-        ),
+        groups=Groups(columns, only=settings.groups or (), min_group=int(settings.min_group), **levels),
         utilities=utilities,
         accuracy=tuple(measured.index(utility) for utility in accuracies),
         fairness=tuple(measured.index(utility) for utility in fairnesses),
         formulas=formulas,
     )
-
-
-def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
-    if ends is None:
-        return None
-    if len(ends) != 2 or not all(map(isfinite, ends)) or not ends[0] < ends[1]:
-        raise OptionError(
-            f"`outcome_range` is {list(ends)!r}.", "Give the lowest and the highest amount: `outcome_range=(0, 50000)`."
-        )
-    return float(ends[0]), float(ends[1])

@@ -15,31 +15,19 @@ from numpy.typing import NDArray
 from improvable.errors import OptionError
 
 Array: TypeAlias = NDArray[np.float64]
-Pair: TypeAlias = tuple[Array, Array]
-"""A value, and its derivative."""
+Pair: TypeAlias = tuple[Array, Array]  # a value, and its derivative
 
+# What may be called, each with its derivative.
 FUNCTIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
     "log": (np.log, lambda x: 1 / x),
     "exp": (np.exp, np.exp),
     "sqrt": (np.sqrt, lambda x: 0.5 / np.sqrt(x)),
 }
-"""What may be called, each with its derivative."""
 HINT = "Write numbers, names, + - * / **, parentheses, log, exp and sqrt: '2 * hits / (selected + positives)'."
 
 
 class Formula:
-    """A formula, read once.
-
-    Parameters
-    ----------
-    text : str
-
-    Examples
-    --------
-    >>> share = Formula("hits / selected")
-    >>> share.names, float(share({"hits": np.array(3.0), "selected": np.array(4.0)}))
-    (('hits', 'selected'), 0.75)
-    """
+    """A formula, read once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -126,17 +114,13 @@ def _walk(node: ast.AST, means: Mapping[str, Array], name: str) -> Pair:
             exponent = _number(right) or 0.0
             return base**exponent, exponent * base ** (exponent - 1) * slope
         case ast.BinOp(left=left, op=op, right=right):
-            return _combined(op, _walk(left, means, name), _walk(right, means, name))
+            (a, da), (b, db) = _walk(left, means, name), _walk(right, means, name)
+            match op:
+                case ast.Add():
+                    return a + b, da + db
+                case ast.Sub():
+                    return a - b, da - db
+                case ast.Mult():
+                    return a * b, da * b + a * db
+            return a / b, (da - a / b * db) / b
     raise AssertionError(ast.dump(node))
-
-
-def _combined(op: ast.operator, one: Pair, other: Pair) -> Pair:
-    (a, da), (b, db) = one, other
-    match op:
-        case ast.Add():
-            return a + b, da + db
-        case ast.Sub():
-            return a - b, da - db
-        case ast.Mult():
-            return a * b, da * b + a * db
-    return a / b, (da - a / b * db) / b

@@ -12,10 +12,8 @@ import numpy as np
 
 from improvable.errors import OptionError, nearest
 
-SAME_SHARE = "status_quo"
-"""A candidate's capacity that is the share which the status quo selects."""
-SAME = "same"
-"""How people write it."""
+SAME_SHARE = "status_quo"  # a candidate's capacity that is the share which the status quo selects
+SAME = "same"  # how people write it
 POPULATION = "population"
 
 
@@ -37,32 +35,26 @@ def check_choice(name: str, value: str, known: Sequence[str]) -> None:
 def check_number(name: str, value: float, low: float, high: float, *, high_included: bool = False) -> None:
     good = _is_real(value) and np.isfinite(value) and (low < value < high or (high_included and value == high))
     if not good:
-        bounds = [f"above {low:g}"] if np.isfinite(low) else []
-        if np.isfinite(high):
-            bounds.append(f"{'at most' if high_included else 'below'} {high:g}")
-        raise OptionError(
-            f"{_subject(name)} is {value}.", f"It must be a number{' ' if bounds else ''}{' and '.join(bounds)}."
-        )
+        above = [f"above {low:g}"] if np.isfinite(low) else []
+        below = [f"{'at most' if high_included else 'below'} {high:g}"] if np.isfinite(high) else []
+        bounds = " and ".join(above + below)
+        raise OptionError(f"{_subject(name)} is {value}.", f"It must be a number{' ' if bounds else ''}{bounds}.")
 
 
 def check_integer(name: str, value: int, low: int, high: int | None = None) -> None:
     good = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not good or value < low or (high is not None and value > high):
-        if isinstance(value, int) and abs(value) >= 10**24:
-            # Python itself refuses to print a whole number of thousands of digits.
+        said: object = value
+        if isinstance(value, int) and abs(value) >= 10**24:  # Python refuses to print thousands of digits
             said = f"a number of about {int(value.bit_length() * 0.30103) + 1:,} digits"
-        else:
-            said = str(value)
         most = "" if high is None else f" and at most {high:,}"
         raise OptionError(f"{_subject(name)} is {said}.", f"It must be a whole number, at least {low:,}{most}.")
 
 
 def check_capacity(capacity: Any) -> float:
     if not _is_real(capacity) or not 0 < capacity < 1:
-        raise OptionError(
-            f"`capacity` is {capacity:g}." if _is_real(capacity) else f"`capacity` is {capacity!r}.",
-            "It is a share of the rows, above 0 and below 1, such as 0.03.",
-        )
+        shown = f"{capacity:g}" if _is_real(capacity) else repr(capacity)
+        raise OptionError(f"`capacity` is {shown}.", "It is a share of the rows, above 0 and below 1, such as 0.03.")
     return float(capacity)
 
 
@@ -96,8 +88,6 @@ def check_types(value: Any) -> None:
 def conforms(value: Any, hint: Any) -> bool:
     """Whether a value is of a type; a truth value is not a number, and a whole number is a number.
 
-    Examples
-    --------
     >>> conforms(0, bool), conforms(True, int), conforms(1, float), conforms(["a"], tuple[str, ...])
     (False, False, True, False)
     >>> conforms({"a": 0.5}, float | Mapping[str, float]), conforms("b", Literal["a"]), conforms("b", Sequence[str])
@@ -124,13 +114,10 @@ def conforms(value: Any, hint: Any) -> bool:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         pairs = value.items() if isinstance(value, Mapping) else [(None, None)]
         return all(conforms(key, inner[0]) and conforms(one, inner[1]) for key, one in pairs)
-    if origin is np.ndarray:
-        return isinstance(value, np.ndarray)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return not isinstance(hint, type) or isinstance(value, hint)
+    if hint in (int, float):
+        return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+    kind = np.ndarray if origin is np.ndarray else hint
+    return not isinstance(kind, type) or isinstance(value, kind)
 
 
 # Values on the command line -------------------------------------------------------------------------------------------
@@ -139,8 +126,6 @@ def conforms(value: Any, hint: Any) -> bool:
 def parse_names(texts: str | Sequence[str] | None) -> list[str]:
     """Names between commas, in one text or in several; a name with a comma stands in double quotes, as in a CSV file.
 
-    Examples
-    --------
     >>> parse_names("age, sex"), parse_names(["age,sex", '"income, net"'])
     (['age', 'sex'], ['age', 'sex', 'income, net'])
     """
@@ -149,10 +134,8 @@ def parse_names(texts: str | Sequence[str] | None) -> list[str]:
         try:
             names += next(csv.reader([text], skipinitialspace=True, strict=True), [])
         except csv.Error:
-            raise OptionError(
-                f"{text} does not close its quotes.",
-                "Write names between commas, and a name with a comma in double quotes.",
-            ) from None
+            hint = "Write names between commas, and a name with a comma in double quotes."
+            raise OptionError(f"{text} does not close its quotes.", hint) from None
     return [name.strip() for name in names if name.strip()]
 
 
@@ -171,8 +154,6 @@ def _numbers(text: str) -> dict[str, float]:
 def parse_delta(text: str) -> float | dict[str, float | dict[str, float]]:
     """One number, one for each group or utility, or with UTILITY@GROUP one for both.
 
-    Examples
-    --------
     >>> parse_delta("white:0.02,black:0")
     {'white': 0.02, 'black': 0.0}
     >>> parse_delta("calibration:cost@white:0.02,calibration:cost@black:0,lift:0")
@@ -193,8 +174,6 @@ def parse_delta(text: str) -> float | dict[str, float | dict[str, float]]:
 def parse_positive(texts: str | Sequence[str]) -> dict[str, str] | list[str]:
     """Which value of a column is meant, for each column; or bare values.
 
-    Examples
-    --------
     >>> parse_positive("default=no,approved=yes"), parse_positive(["yes"])
     ({'default': 'no', 'approved': 'yes'}, ['yes'])
     """
@@ -206,22 +185,20 @@ def parse_positive(texts: str | Sequence[str]) -> dict[str, str] | list[str]:
 
 
 def plain_positive(value: Any) -> dict[str, str] | list[str]:
-    """`positive` as a protocol holds it."""
+    """`positive` as a protocol holds it, its values as a file has them: 1, not 1.0."""
+
+    def label(one: Any) -> str:
+        if isinstance(one, str | bool | int):
+            return str(one)
+        number = float(one)
+        return str(int(number)) if number.is_integer() else repr(number)
+
     if isinstance(value, Mapping):
-        return {str(column): _label(one) for column, one in value.items()}
+        return {str(column): label(one) for column, one in value.items()}
     return list(as_names(value))
 
 
-def _label(value: Any) -> str:
-    """A value as a file has it: 1, not 1.0."""
-    if isinstance(value, str | bool | int):
-        return str(value)
-    number = float(value)
-    return str(int(number)) if number.is_integer() else repr(number)
-
-
 def _plain(value: Any) -> Any:
-    """A text or a number, or a table of these."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     return value if isinstance(value, str) else float(value)
@@ -266,9 +243,8 @@ CAPACITY = Kind(
     parse=lambda text: SAME_SHARE if text in (SAME, SAME_SHARE) else float(text), example="0.03 or same",
 )  # fmt: skip
 SIGNS = Kind(
-    "a table", Mapping, _plain,
-    parse=lambda text: dict(_pairs(text, ":", last=True)), example="age:+ or age:+,income:-",
-)  # fmt: skip
+    "a table", Mapping, _plain, parse=lambda text: dict(_pairs(text, ":", last=True)), example="age:+ or age:+,income:-"
+)
 LABELS = Kind(
     "a table of texts", Mapping[Any, str], _plain,
     parse=lambda text: dict(_pairs(text, ":")), example="column:words, or column:words,other:words",
@@ -342,7 +318,6 @@ of_report = partial(option, section=REPORT, commands=TESTING, identity=False)
 
 
 def make_setting(name: str, **known: Any) -> Setting:
-    """A setting whose key and flag are its name where nothing else is known."""
     return Setting(**{"name": name, "key": name, "flag": f"--{name.replace('_', '-')}", **known})
 
 
@@ -350,17 +325,11 @@ def settings_of(declared: type) -> dict[str, Setting]:
     """The settings that a dataclass declares, by name."""
     out = {}
     for one in fields(declared):
-        parts = (one.type, *get_args(one.type))
+        parts: tuple[Any, ...] = (one.type, *get_args(one.type))
         choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
-        known = {"kind": _kind_of(one.type), **one.metadata}
+        plain = {bool: FLAG, int: WHOLE, float: NUMBER}.get(parts[1] if len(parts) > 1 else parts[0], TEXT)
+        kind = TEXTS if any(get_origin(part) is Sequence for part in parts) else plain
+        known = {"kind": kind, **one.metadata}
         known |= {"required": True} if one.default is MISSING else {"default": one.default}
         out[one.name] = make_setting(one.name, choices=choices if known["kind"] is TEXT else (), **known)
     return out
-
-
-def _kind_of(hint: Any) -> Kind:
-    """The kind of values of a plain type."""
-    parts = [part for part in (get_args(hint) or (hint,)) if part is not NoneType]
-    if any(get_origin(part) is Sequence for part in (hint, *parts)):
-        return TEXTS
-    return {bool: FLAG, int: WHOLE, float: NUMBER}.get(parts[0], TEXT)

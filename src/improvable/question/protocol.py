@@ -15,33 +15,24 @@ from improvable.question.settings import SETTINGS, Settings, section_keys
 
 Declaration = dict[str, dict[str, Any]]
 
+# Settings of earlier versions: those whose tests were not valid, and those with another name.
 GONE = ("folds", "combine", "tolerance", "most_splits")
-"""Settings of earlier versions whose tests were not valid."""
 RENAMED = {"splits": "repetitions"}
-"""Settings that had another name in earlier versions."""
+# An algorithm in writing: a column of decisions, or a score with a capacity or a cutoff.
 WAYS = ({"decision"}, {"score", "capacity"}, {"score", "above"})
-"""An algorithm in writing: a column of decisions, or a score with a capacity or a cutoff."""
 
 
 def check_written(written: Mapping[str, Any], where: str) -> None:
     """Refuse keys of an algorithm in writing that do not go together."""
     if set(written) not in WAYS:
-        raise OptionError(
-            f"{where} has {', '.join(sorted(map(str, written))) or 'nothing'}.",
-            "It has a decision; or a score with a capacity; or a score with above.",
-        )
+        keys = ", ".join(sorted(map(str, written))) or "nothing"
+        raise OptionError(f"{where} has {keys}.", "Give a decision; or a score with a capacity; or a score with above.")
     if "capacity" in written:
         check_capacity(written["capacity"])
 
 
 def in_writing(algorithm: Any) -> dict[str, Any] | None:
-    """An algorithm as plain data; None where it is an object that cannot be written down.
-
-    Examples
-    --------
-    >>> in_writing("enrolled")
-    {'decision': 'enrolled'}
-    """
+    """An algorithm as plain data; None where it is an object that cannot be written down."""
     if isinstance(algorithm, str):
         return {"decision": algorithm}
     written = algorithm if isinstance(algorithm, Mapping) else getattr(algorithm, "declared", None)
@@ -64,13 +55,7 @@ def stated(settings: Settings) -> Iterator[tuple[Setting, Any]]:
 
 
 def declare(settings: Settings) -> Declaration | None:
-    """Settings as plain data, complete with defaults; None where a rule, a utility or the status quo is an object.
-
-    Examples
-    --------
-    >>> declare(Settings(outcome="y", group="g", status_quo="d"))["status_quo"]
-    {'decision': 'd'}
-    """
+    """Settings as plain data, complete with defaults; None where a rule, a utility or the status quo is an object."""
     written = in_writing(settings.status_quo)
     utilities = [*as_specs(settings.accuracy), *as_specs(settings.fairness or [])]
     if written is None or not isinstance(settings.rule, str) or not all(isinstance(u, str) for u in utilities):
@@ -80,19 +65,19 @@ def declare(settings: Settings) -> Declaration | None:
     for setting, value in stated(settings):
         if setting.in_protocol and setting.section != STATUS_QUO:
             out[setting.section][setting.key] = setting.kind.plain(value)
-    if not out[REPORT].pop("simulated") and not out[REPORT]:
+    if not settings.simulated:
+        del out[REPORT]["simulated"]
+    if not out[REPORT]:
         del out[REPORT]
-    elif settings.simulated:
-        out[REPORT]["simulated"] = True
     return out
 
 
 def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) -> Settings:
     """Settings from plain data; what is unknown, missing, of another kind or contradictory is refused in one line."""
-    for section in declared:
+    for section, keys in declared.items():
         if section not in SECTIONS:
             raise OptionError(f"a protocol has no section [{section}].", nearest(section, SECTIONS))
-        if not isinstance(declared[section], Mapping):
+        if not isinstance(keys, Mapping):
             raise OptionError(f"'{section}' is not a section.", f"Write [{section}] and its keys below.")
     arguments: dict[str, Any] = {}
     for section in SECTIONS:
@@ -101,25 +86,20 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
             if key in GONE and key not in keys:
                 raise gone(f"[{section}] {key}")
             if key not in keys:
-                homes = [other for other in SECTIONS if key in section_keys(other)]
-                hint = f"Write it in [{homes[0]}]." if homes else nearest(key, keys)
-                hint = f"It is called '{RENAMED[key]}'." if key in RENAMED else hint
+                home = next((f"Write it in [{other}]." for other in SECTIONS if key in section_keys(other)), "")
+                hint = f"It is called '{RENAMED[key]}'." if key in RENAMED else home or nearest(key, keys)
                 raise OptionError(f"[{section}] has no key '{key}'.", hint)
             if not keys[key].kind.accepts(value):
                 raise OptionError(f"[{section}] {key} is {value!r}.", f"It must be {keys[key].kind.words}.")
             if section != STATUS_QUO:
                 arguments[keys[key].name] = value
-    for name in ("outcome", "group", "rule"):
-        section, key = SETTINGS[name].section, SETTINGS[name].key
-        if name not in arguments:
-            raise OptionError(f"the protocol does not say [{section}] {key}.", "Declare it before you run anything.")
     for name, setting in SETTINGS.items():
-        if name in arguments and setting.needs is not None and arguments.get(setting.needs[0]) != setting.needs[1]:
-            other, value = setting.needs
-            raise OptionError(
-                f"[{setting.section}] {setting.key} goes with {other} = '{value}'.",
-                f"Leave it out, or change {other}.",
-            )
+        where = f"[{setting.section}] {setting.key}"
+        if name in ("outcome", "group", "rule") and name not in arguments:
+            raise OptionError(f"the protocol does not say {where}.", "Declare it before you run anything.")
+        other, value = setting.needs or ("", None)
+        if name in arguments and other and arguments.get(other) != value:
+            raise OptionError(f"{where} goes with {other} = '{value}'.", f"Leave it out, or change {other}.")
     if "seed" in arguments and (challenge is not None or "challenge_source" in arguments):
         raise OptionError("[test] seed is in a protocol that is sealed.", "A sealed audit has no seed; remove it.")
     status_quo = dict(declared.get(STATUS_QUO, {}))
@@ -136,10 +116,7 @@ def gone(where: str) -> OptionError:
 
 
 def digest_of(declared: Mapping[str, Any]) -> str:
-    """A digest of what was declared, all that a report says of whose audit it is included.
-
-    The seed is not part of it, and a default that is written out changes nothing.
-    """
+    """A digest of all that was declared but the seed; a default that is written out changes nothing."""
     complete = declare(from_declaration(declared))
     assert complete is not None
     complete["test"].pop("seed", None)
@@ -159,8 +136,6 @@ def asked_identity(settings: Settings) -> dict[str, Any]:
 def _described(value: Any) -> Any:
     """A value as plain data that is the same exactly where the value does the same.
 
-    Examples
-    --------
     >>> _described(lambda rows: rows > 1) == _described(lambda rows: rows > 2)
     False
     """
@@ -178,22 +153,17 @@ def _described(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         named = {field.name: _described(getattr(value, field.name)) for field in fields(value)}
         return [type(value).__qualname__, named]
-    return [f"{type(value).__module__}.{type(value).__qualname__}", _hash(value)]
-
-
-def _code(code: CodeType) -> list[Any]:
-    constants = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
-    return [code.co_code.hex(), constants, list(code.co_names)]
-
-
-def _hash(value: Any) -> str:
-    """Of an estimator, fitted or not, or of any other object that can be written down."""
     from joblib import hash as content_hash
 
     try:
-        return str(content_hash(value))
+        return [f"{type(value).__module__}.{type(value).__qualname__}", str(content_hash(value))]
     except Exception as error:
         raise OptionError(
             f"a {type(value).__name__} cannot be told apart from others, so its run cannot be kept in a folder.",
             "Omit run_folder, or make the object one that can be pickled.",
         ) from error
+
+
+def _code(code: CodeType) -> list[Any]:
+    constants = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return [code.co_code.hex(), constants, list(code.co_names)]

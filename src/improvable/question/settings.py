@@ -4,7 +4,10 @@ The value objects of the public functions are bases of `Settings`. The command l
 schema, a run's identity and the table of the reference are made from the fields.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import ast
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -20,10 +23,8 @@ Scheme = Literal["forward", "split"]
 Small = Literal["refuse", "pool"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
-Duplicates = Literal["keep", "cluster"]
 Capacity = float | Literal["same", "status_quo"] | None
 Decimal = Literal[".", ","]
-Positive = str | Sequence[str] | Mapping[str, str | float] | None
 AsStated = Literal["as stated"]
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 Measured = str | Utility | Sequence[str | Utility]
@@ -59,9 +60,7 @@ class Groups(_Levels):
 
     def __post_init__(self) -> None:
         for name in ("columns", "only"):
-            value = getattr(self, name)
-            listed = value if value is None or isinstance(value, str | list | tuple) else _named(name, value)
-            object.__setattr__(self, name, as_names(listed))
+            object.__setattr__(self, name, as_names(_named(name, getattr(self, name))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +79,8 @@ class _Asked:
     status_quo: Any = o.option("The algorithm in use.", section=STATUS_QUO, commands=())
     rule: Any = o.of_rule("How a candidate is found: the name of a rule, or module:object.", "lasso", key="name")
     rule_source: str | None = o.of_rule(
-        "Digest of the code behind a rule module:object; other code is refused.", None, key="source",
-        unset="any code", commands=(o.AUDIT,),
+        "Digest of the code behind a rule module:object; other code is refused.", None,
+        key="source", unset="any code", commands=(o.AUDIT,),
     )  # fmt: skip
     features: Sequence[str] | None = o.of_rule(
         "Columns a candidate may read: age,visits,lab_*.", None, unset="all but outcomes, groups, ids"
@@ -131,49 +130,48 @@ class Read:
     Attributes
     ----------
     positive : dict, str or sequence of str, optional
-        Of columns with two values, which one is meant: ``{"default": "no", "approved": "yes"}``. For a decision it is
-        the value that means selected, for an outcome the value that *should be* selected: repaid, for a loan; has
-        diabetes, for a screening; arrested again, for a risk label. A bare value serves where one column holds it.
+        Which value of a two-valued column is meant: ``{"default": "no", "approved": "yes"}``. For a decision, the one
+        that means selected; for an outcome, the one that *should be* selected: repaid, for a loan; has diabetes, for a
+        screening; arrested again, for a risk label. A bare value serves where only one column holds it.
     outcome_range : pair of float, optional
-        The lowest and the highest amount that an outcome can have, such as a cost that is capped. Where few of either
-        half were seen among an algorithm's own picks, draws assume one of either end.
+        The lowest and the highest amount that an outcome can have, such as a capped cost. Where few of either half were
+        seen among an algorithm's own picks, draws assume one more at each end.
     direction : {"as stated"}, optional
-        An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
-        are then probably read the wrong way round. This says that they are not.
+        An audit is refused where those whom the status quo selects have worse outcomes, by more than chance: the values
+        are probably read the wrong way round. This confirms that they are not.
     na : str or sequence of str, optional
-        Values of outcomes, targets, decisions and groups that mean missing: '9'. Texts that do so among the numbers of
-        a feature: 'n/a'.
+        Values that mean missing: '9' in outcomes, targets, decisions and groups; 'n/a' among the numbers of a feature.
     strip : bool
-        Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
+        In the same columns, read levels that differ only in spaces or capitals as one: 'male' and 'Male '.
     drop_missing : bool
-        Drop rows with missing values in a needed column, and say how many.
+        Drop rows with missing values in a needed column, and report how many.
     separator : str, optional
-        What separates values in a text file: ';' or 'tab'. Found out, and said, where it is not given.
+        What separates values in a text file: ';' or 'tab'. Detected, and reported, by default.
     encoding : str, optional
         Of a text file: 'windows-1252'. By default UTF-8, or UTF-16 where the file has its mark.
     decimal : {".", ","}, optional
-        Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
+        Decimal mark of a text file; the other one separates thousands. Detected, and reported, by default.
     sheet : str, optional
         Sheet of an Excel file, by default the first.
     engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
-        What reads the rows, in batches. By default frames and single files are read into memory, and other data have
-        their own engine. The result is the same bytes in all of them.
+        What reads the rows, in batches; the result is the same. By default frames and single files are read into
+        memory, and other data have their own engine.
     duplicates : {"keep", "cluster"}, optional
-        What rows are that have the same features and outcome: different people ("keep"), or copies, which stay
-        together in every block and draw ("cluster"). Where they are more than 1% of the rows, a caution says so.
+        What rows with the same features and outcome are: different people ("keep"), or copies, which stay together in
+        every block and draw ("cluster"). A caution says where they are more than 1% of the rows.
     """
 
-    positive: Positive = o.of_read(
+    positive: str | Sequence[str] | Mapping[str, str | float] | None = o.of_read(
         "Of a column with two values: the one that means selected (a decision) or should be selected (an outcome): "
         "approved=yes,default=no.", None, unset="1", kind=o.POSITIVE,
     )  # fmt: skip
     outcome_range: Sequence[float] | None = o.of_read(
-        "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.", None,
-        kind=o.RANGE,
+        "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.",
+        None, kind=o.RANGE,
     )  # fmt: skip
     direction: AsStated | None = o.of_read(
-        "'as stated': the status quo does select those with the worse outcomes; test it all the same.", None,
-        unset="refused",
+        "'as stated': the status quo does select those with the worse outcomes; test it all the same.",
+        None, unset="refused",
     )  # fmt: skip
     na: str | Sequence[str] | None = o.of_read(
         "Values that mean missing: 9,99 in outcomes, decisions and groups; n/a among a feature's numbers.", None
@@ -188,7 +186,7 @@ class Read:
         "What reads the rows, in batches.", None, unset="by the data", identity=False, in_protocol=False,
         commands=o.TESTING,
     )  # fmt: skip
-    duplicates: Duplicates | None = o.of_read(
+    duplicates: Literal["keep", "cluster"] | None = o.of_read(
         "Rows that are the same in features and outcome: different people, or copies that stay together.", None,
         unset="a caution where there are many", commands=(o.AUDIT,),
     )  # fmt: skip
@@ -202,9 +200,8 @@ class Test:
     ----------
     scheme : {"forward", "split"}
         How a repetition uses the rows. Forward: they are cut at 10, 20, 40 and 70%; the first block only teaches, and
-        each later one is tested by a candidate that learned from all rows before it. Where data are small, the first
-        block grows, up to half of the rows, and the result says so. Split, as in the paper: one part teaches, and the
-        other is tested.
+        each later one tests a candidate that learned from all rows before it. With few rows the first block grows, up
+        to half of them, and the result says so. Split, as in the paper: one part teaches, and the other tests.
     repetitions : int
         K. The p-value of one repetition must be below alpha, the median of several below alpha / 2. Forward, a rule
         that is code of your own needs at least 7.
@@ -215,13 +212,13 @@ class Test:
     alpha : float
         Level of the test.
     ties : {"random", "strict"}
-        What happens to rows that tie at a capacity's cutoff: some are selected, by a hash of the row, so that the
-        capacity is met in expectation; or none, the paper's letter.
+        Of rows that tie at a capacity's cutoff, select some, by a hash of the row, so that the capacity is met in
+        expectation; or none, the paper's letter.
     method : {"bootstrap", "delta"}, optional
-        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
-        unless a repetition has more than a million distinct contributions.
+        Draw p-values by the bootstrap, or from its normal limit (Appendix B), the default where a repetition has more
+        than a million distinct contributions.
     train_rows : int
-        From how many of the rows before a block a rule, and cutoffs, learn at most. The test is valid for any number; a
+        At most this many rows before a block teach the rule and set cutoffs. The test is valid for any number; a
         caution says where it binds.
     """
 
@@ -277,10 +274,7 @@ class About:
 # The fields of the last base come first: a protocol begins with its columns.
 @dataclass(frozen=True, kw_only=True)
 class Settings(About, Read, Test, Claim, Constraints, _Levels, _Asked):
-    """All settings of an audit as one value: what `audit` is given, flat, and what only a protocol has.
-
-    `status_quo` may also be in writing, as in a protocol: ``{"score": "risk", "capacity": 0.03}``.
-    """
+    """All settings of an audit, flat. `status_quo` may be in writing: ``{"score": "risk", "capacity": 0.03}``."""
 
     seed: int = o.of_test("Same seed, same data: same result.", 0)
     challenge_source: str | None = o.of_test(
@@ -296,32 +290,29 @@ class Settings(About, Read, Test, Claim, Constraints, _Levels, _Asked):
     )
 
     def __post_init__(self) -> None:
-        """Names may be given as whole numbers, as pandas has them, and one name where several are meant.
-
-        What has two names gets the one that results use, so that the same question is the same audit.
-        """
         super().__post_init__()
-        if self.capacity == SAME:
-            object.__setattr__(self, "capacity", SAME_SHARE)
-        for name in ("accuracy", "fairness"):
-            object.__setattr__(self, name, canonical(getattr(self, name)))
+        # What has two names gets the one that results use, so that the same question is the same audit.
+        plain = {name: canonical(getattr(self, name)) for name in ("accuracy", "fairness")}
+        plain["capacity"] = SAME_SHARE if self.capacity == SAME else self.capacity
+        # Names may be whole numbers, as pandas has them, and one name may stand where several are meant.
         for name in ("outcome", "weight", "cluster", "target", "row_id", "status_quo"):
             value = getattr(self, name)
-            if isinstance(value, Integral) and not isinstance(value, bool):
-                object.__setattr__(self, name, str(value))
-        for name in ("group", "groups", "features", "exclude", "positive", "na"):
-            value = getattr(self, name)
-            if isinstance(value, Mapping | str) and name == "positive":
-                object.__setattr__(self, name, plain_positive(value))
-            elif value is not None and not isinstance(value, str | tuple | list):
-                object.__setattr__(self, name, _named(name, value))
-            elif isinstance(value, str) and name in ("features", "exclude", "groups"):
-                object.__setattr__(self, name, (value,))
+            plain[name] = str(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
+        for name in ("group", "groups", "features", "exclude", "na"):
+            value = _named(name, getattr(self, name))
+            several = name in ("groups", "features", "exclude") and isinstance(value, str)
+            plain[name] = (value,) if several else value
+        one_or_each = isinstance(self.positive, Mapping | str)
+        plain["positive"] = plain_positive(self.positive) if one_or_each else _named("positive", self.positive)
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
 
 
-def _named(name: str, value: Any) -> tuple[str, ...]:
-    """Names, however they are given."""
-    if isinstance(value, Integral | Real):
+def _named(name: str, value: Any) -> Any:
+    """Names as they are given, or as strings where they are numbers or an array."""
+    if value is None or isinstance(value, str | tuple | list):
+        return value
+    if isinstance(value, Real):
         return (f"{value:g}" if isinstance(value, float) else str(value),)
     try:
         return tuple(str(one) for one in value)
@@ -330,7 +321,6 @@ def _named(name: str, value: Any) -> tuple[str, ...]:
 
 
 SETTINGS = o.settings_of(Settings)
-"""Every setting by its name."""
 
 
 def plain_about(about: About | Mapping[str, Any]) -> dict[str, Any]:
@@ -362,28 +352,16 @@ STATUS_QUO_KEYS = {
 
 
 def section_keys(section: str) -> dict[str, Setting]:
-    """The keys of a section of a protocol.
-
-    Examples
-    --------
-    >>> list(section_keys("status_quo"))
-    ['score', 'capacity', 'above', 'decision']
-    """
     if section == STATUS_QUO:
         return STATUS_QUO_KEYS
     return {one.key: one for one in SETTINGS.values() if one.section == section and one.in_protocol}
 
 
+# Arguments of `audit` that hold several settings, and fields of `Groups` that are settings by another name.
 OBJECTS: dict[str, type] = {"group": Groups, "claim": Claim, "test": Test, "constraints": Constraints, "read": Read}
-"""Arguments of `audit` that hold several settings."""
 ELSEWHERE = {"columns": "group", "only": "groups"}
-"""Fields of `Groups` that are settings by another name."""
-HELD = {
-    ELSEWHERE.get(one.name, one.name): (argument, one.name)
-    for argument, kind in OBJECTS.items()
-    for one in fields(kind)
-}
-"""The object and the field of every setting that is in an object."""
+# The object and the field of every setting that is in an object.
+HELD = {ELSEWHERE.get(one.name, one.name): (arg, one.name) for arg, kind in OBJECTS.items() for one in fields(kind)}
 
 
 def asked(arguments: Mapping[str, Any], command: str = o.AUDIT) -> dict[str, Any]:
@@ -399,9 +377,13 @@ def asked(arguments: Mapping[str, Any], command: str = o.AUDIT) -> dict[str, Any
             value = getattr(given, field)
             out[name] = setting.default if value == () else value
             if out[name] != setting.default and command not in setting.commands:
-                whole = type(given).__name__
-                raise OptionError(f"{whole} has `{field}`, which `{command}` does not take.", "Leave it out.")
+                refused = f"{type(given).__name__} has `{field}`, which `{command}` does not take."
+                raise OptionError(refused, "Leave it out.")
     return out
+
+
+# How messages name settings: between backticks, as in "Drop those rows: `drop_missing=True`." An error in Python adds
+# the object it goes in, the command line writes --drop-missing, and a page names its control.
 
 
 def in_object(name: str, value: str) -> str:
@@ -411,13 +393,7 @@ def in_object(name: str, value: str) -> str:
 
 
 def where_to_say(name: str, value: Any, arguments: Iterable[str]) -> str:
-    """Where a setting goes that is not an argument of a function.
-
-    Examples
-    --------
-    >>> where_to_say("draws", 500, ["test"])
-    '`draws` is part of `test`: test=Test(draws=500).'
-    """
+    """Where a setting goes that is not an argument of a function."""
     if name in HELD and HELD[name][0] in arguments:
         return f"`{name}` is part of `{HELD[name][0]}`: {in_object(name, repr(value))}."
     if name in {one.name for one in fields(About)}:
@@ -425,3 +401,58 @@ def where_to_say(name: str, value: Any, arguments: Iterable[str]) -> str:
     if name in SETTINGS and o.AUDIT in SETTINGS[name].commands:
         return f"`{name}` belongs to a protocol or to the command line: {SETTINGS[name].flag}."
     return f"there is no argument `{name}`. {nearest(name, dict.fromkeys([*arguments, *SETTINGS]))}"
+
+
+NAMED = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
+KNOWN: dict[str, Setting] = {**STATUS_QUO_KEYS, **SETTINGS}
+# Arguments of plans and games that are not settings of an audit.
+OF_STUDIES = {name: f"--{name}" for name in ("simulations", "fits", "rows", "epsilon")}
+
+
+def respell(text: str, say: Callable[[str, str | None], str]) -> str:
+    """A message in which `say` names every argument, from its name and its value, if any."""
+    return NAMED.sub(lambda found: say(found[1], found[2]) if found[1] in KNOWN else found[0], text)
+
+
+def as_arguments(text: str) -> str:
+    """A message as Python says it.
+
+    >>> as_arguments("Drop those rows: `drop_missing=True`, or those of `small='pool'`; `draws` is 3.")
+    "Drop those rows: `read=Read(drop_missing=True)`, or those of `group=Groups(..., small='pool')`; `draws` is 3."
+    """
+
+    def say(name: str, value: str | None) -> str:
+        given = name if value is None else in_object(name, value) if name in HELD else f"{name}={value}"
+        return f"`{given}`"
+
+    return respell(text, say)
+
+
+def as_options(text: str) -> str:
+    """A message as the command line says it.
+
+    >>> as_options("Say which is meant: `positive={'default': 'no', 'approved': 'yes'}`.")
+    'Say which is meant: --positive default=no,approved=yes.'
+    >>> as_options("`capacity='status_quo'`, `group_blind=False`, `exclude=['a', 'b c']`, `row_id`, `row_id=...`")
+    "--capacity same, --allow-group, --exclude 'a,b c', --row-id, --row-id ..."
+    """
+
+    def joined(value: Any) -> str:
+        if isinstance(value, Mapping):
+            return ",".join(f"{column}={joined(one)}" for column, one in value.items())
+        if isinstance(value, list | tuple):
+            return ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)
+        return {Ellipsis: "...", SAME_SHARE: SAME}.get(value, str(value))
+
+    def say(name: str, value: str | None) -> str:
+        flag = KNOWN[name].flag
+        if value is None or value in ("True", "False"):
+            return flag
+        try:
+            return f"{flag} {shlex.quote(joined(ast.literal_eval(value)))}"
+        except (ValueError, SyntaxError):
+            return f"{flag} {value}"
+
+    for name, flag in OF_STUDIES.items():
+        text = text.replace(f"`{name}`", flag)
+    return respell(text, say)

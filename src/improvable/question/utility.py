@@ -19,8 +19,7 @@ Part = Callable[..., ArrayLike]
 FloatArray: TypeAlias = NDArray[np.float64]
 Selection = Literal["benefit", "burden"]
 Side = Literal["lower", "higher"]
-Between = Literal["difference", "ratio"]
-"""How a gap between two groups is measured: F_g - F_h, or 1 - F_h / F_g."""
+Between = Literal["difference", "ratio"]  # how a gap between two groups is measured: F_g - F_h, or 1 - F_h / F_g
 OTHER_SIDE: dict[Side, Side] = {"lower": "higher", "higher": "lower"}
 
 
@@ -46,10 +45,10 @@ class Measure:
     bounds: tuple[float, float] | None = None  # of a mean of outcomes: the lowest and the highest possible, if known
 
     def __post_init__(self) -> None:
-        """Lists, as JSON has them, are tuples."""
+        # JSON has lists for tuples.
         object.__setattr__(self, "reads", tuple((str(name), int(place)) for name, place in self.reads))
         if self.bounds is not None:
-            object.__setattr__(self, "bounds", (float(self.bounds[0]), float(self.bounds[1])))
+            object.__setattr__(self, "bounds", tuple(map(float, self.bounds)))
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,13 @@ class Utility:
     short: str = ""
 
     def __post_init__(self) -> None:
-        self._check_formula()
+        if self.formula:
+            self._read_formula()
+        elif self.numerator is None or self.means:
+            means = ", and means but no formula" if self.means else ""
+            raise OptionError(
+                f"utility '{self.name}' has no numerator{means}.", "Give u (and w), or a formula with its means."
+            )
         for part in (self.numerator, self.normalizer):
             if part is not None and _arity(part) not in (2, 3):
                 raise OptionError(
@@ -149,43 +154,30 @@ class Utility:
                 "It is 'lower' or 'higher', or a pair of them: for selection as a benefit, and as a burden.",
             )
         if self.between not in ("difference", "ratio"):
-            raise OptionError(
-                f"between of utility '{self.name}' is {self.between!r}.", "It is 'difference' or 'ratio'."
-            )
+            wrong = f"between of utility '{self.name}' is {self.between!r}."
+            raise OptionError(wrong, "It is 'difference' or 'ratio'.")
 
-    def _check_formula(self) -> None:
-        """Either a pair (u, w) or a formula with its means, which become utilities here."""
-        if not self.formula:
-            if self.numerator is None or self.means:
-                raise OptionError(
-                    f"utility '{self.name}' has no numerator{', and means but no formula' if self.means else ''}.",
-                    "Give u (and w), or a formula with its means.",
-                )
-            return
+    def _read_formula(self) -> None:
+        """Check a formula and its means, which become utilities here."""
+        mine = f"utility '{self.name}'"
         if self.numerator is not None or self.normalizer is not None:
-            raise OptionError(f"utility '{self.name}' has a formula and a numerator.", "Give one of them.")
+            raise OptionError(f"{mine} has a formula and a numerator.", "Give one of them.")
         named = self.means.items() if isinstance(self.means, Mapping) else self.means
-        means = tuple((name, part if isinstance(part, Utility) else Utility(part)) for name, part in named)
-        given = [name for name, _ in means]
-        for name, part in means:
+        parts = {name: part if isinstance(part, Utility) else Utility(part) for name, part in named}
+        for name, part in parts.items():
             if not name.isidentifier() or name in FUNCTIONS:
-                raise OptionError(f"a mean of utility '{self.name}' is called '{name}'.", "Use a plain word.")
+                raise OptionError(f"a mean of {mine} is called '{name}'.", "Use a plain word.")
             if part.formula:
-                raise OptionError(
-                    f"the mean '{name}' of utility '{self.name}' is a formula itself.", "Write both as one formula."
-                )
+                raise OptionError(f"the mean '{name}' of {mine} is a formula itself.", "Write both as one formula.")
         formula = Formula(self.formula)
         for name in formula.names:
-            if name not in given:
-                raise OptionError(
-                    f"the formula of utility '{self.name}' reads '{name}', which is not among its means.",
-                    f"They are {', '.join(given) or 'none'}.",
-                )
-        for name in given:
+            if name not in parts:
+                unknown = f"the formula of {mine} reads '{name}', which is not among its means."
+                raise OptionError(unknown, f"They are {', '.join(parts) or 'none'}.")
+        for name in parts:
             if name not in formula.names:
-                raise OptionError(f"the formula of utility '{self.name}' does not read '{name}'.", "Leave it out.")
-        object.__setattr__(self, "means", means)
-        parts = dict(means)
+                raise OptionError(f"the formula of {mine} does not read '{name}'.", "Leave it out.")
+        object.__setattr__(self, "means", tuple(parts.items()))
         if formula.quotient and not any(parts[name].normalizer or parts[name].outcome for name in formula.quotient):
             # A quotient of two plain means is the pair (u, w) of what they average, and is treated as one.
             above, below = (parts[name].numerator for name in formula.quotient)
@@ -226,8 +218,6 @@ class Utility:
     def meant(self, selection: Selection, lower_is_better: bool = False) -> "Utility":
         """The same utility where it is known what being selected means, and which outcomes are good.
 
-        Examples
-        --------
         >>> bar = Utility(lambda y, d: y * d, lambda y, d: d, worse_off=("higher", "lower"))
         >>> bar.meant("benefit").worse_off, bar.meant("burden").worse_off
         ('higher', 'lower')
@@ -248,34 +238,28 @@ class Utility:
         if not isinstance(self.worse_off, str) or not isinstance(self.sense, str):
             return self.meant("benefit").measure(outcome, places)
         assert isinstance(self.means, tuple)
+        same = ("label", "higher_is_better", "worse_off", "sense", "between", "formula")
         return Measure(
-            label=self.label,
             words=self.words or self.name,
             outcome=(self.outcome or outcome) if self.reads_outcome else "",
-            higher_is_better=self.higher_is_better,
-            worse_off=self.worse_off,
-            sense=self.sense,
-            between=self.between,
-            formula=self.formula,
             reads=tuple((one[0], place) for one, place in zip(self.means, places, strict=False)),
+            **{name: getattr(self, name) for name in same},
         )
 
     def parts(self, rows: Rows, outcome: FloatArray, decision: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """U and w of every row; a formula has none, its ingredients have."""
+        """The u and w of every row; a formula has none, its ingredients have."""
         assert self.numerator is not None
-        if self.binary_outcome and not _is_binary(outcome):
-            raise DataError(
-                f"utility '{self.label}' needs outcomes of 0 and 1; found {_odd(outcome):g}.",
-                _two_values(outcome) or "For other outcomes use 'calibration' (the mean outcome among the selected).",
-            )
+        if self.binary_outcome:
+            message = f"utility '{self.label}' needs outcomes of 0 and 1; found"
+            hint = "For other outcomes use 'calibration' (the mean outcome among the selected)."
+            _check_binary(outcome, message, hint)
         u = self._evaluate(self.numerator, rows, outcome, decision)
         if self.normalizer is None:
             return u, np.ones(len(outcome))
         w = self._evaluate(self.normalizer, rows, outcome, decision)
         if (w < 0).any():
-            raise DataError(
-                f"utility '{self.label}' has a negative normalizer.", "w must be zero or more in every row."
-            )
+            negative = f"utility '{self.label}' has a negative normalizer."
+            raise DataError(negative, "w must be zero or more in every row.")
         return u, w
 
     def _evaluate(self, part: Part, rows: Rows, outcome: FloatArray, decision: FloatArray) -> FloatArray:
@@ -283,11 +267,9 @@ class Utility:
         try:
             values = np.broadcast_to(np.asarray(part(*arguments), dtype=np.float64), outcome.shape)
         except ValueError as error:
-            raise DataError(
-                f"utility '{self.label}' did not give one number per row.", "Return an array as long as the rows."
-            ) from error
-        if not np.isfinite(values).all():
-            count = int((~np.isfinite(values)).sum())
+            wrong = f"utility '{self.label}' did not give one number per row."
+            raise DataError(wrong, "Return an array as long as the rows.") from error
+        if count := int((~np.isfinite(values)).sum()):
             raise DataError(f"utility '{self.label}' is missing or infinite in {count:,} rows.", "Check its functions.")
         return values
 
@@ -299,45 +281,32 @@ def _arity(part: Part) -> int:
     return sum(1 for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty)
 
 
-def _is_binary(values: FloatArray) -> bool:
-    return bool(((values == 0) | (values == 1)).all())
-
-
-def _odd(values: FloatArray) -> float:
-    return float(values[(values != 0) & (values != 1)][0])
-
-
-def _two_values(values: FloatArray) -> str:
-    """What to do where two values are used, as 1 and 2 are; nothing to say where there are more."""
-    distinct = [f"{value:g}" for value in np.unique(values)[:3]]
-    if len(distinct) != 2:
-        return ""
-    low, high = distinct
-    return f"Say which of {low} and {high} is meant, such as `positive={high!r}`."
+def _check_binary(values: FloatArray, message: str, hint: str) -> None:
+    """Refuse values other than 0 and 1; of two others, as 1 and 2 are, say how to tell which is meant."""
+    odd = values[(values != 0) & (values != 1)]
+    if len(odd):
+        distinct = [f"{value:g}" for value in np.unique(values)[:3]]
+        if len(distinct) == 2:
+            low, high = distinct
+            hint = f"Say which of {low} and {high} is meant, such as `positive={high!r}`."
+        raise DataError(f"{message} {odd[0]:g}.", hint)
 
 
 def check_decisions(decision: FloatArray, utilities: Sequence[Utility], whose: str) -> None:
     """Refuse decisions other than 0/1 where a utility needs them."""
     for utility in utilities:
-        if utility.binary_decision and not _is_binary(decision):
-            raise DataError(
-                f"utility '{utility.label}' needs decisions of 0 and 1; the {whose} decides {_odd(decision):g}.",
-                _two_values(decision)
-                or "If it is a score, give it as a score with the share of rows to select, `capacity=0.03`.",
-            )
+        if utility.binary_decision:
+            message = f"utility '{utility.label}' needs decisions of 0 and 1; the {whose} decides"
+            hint = "If it is a score, give it as a score with the share of rows to select, `capacity=0.03`."
+            _check_binary(decision, message, hint)
 
 
 def averages_over_selected(utilities: Sequence[Utility]) -> bool:
-    """Whether some utility is a mean over the selected, which the share selected moves by itself.
-
-    Examples
-    --------
-    >>> averages_over_selected([Utility(lambda y, d: y * d, lambda y, d: d)])
-    True
-    """
+    """Whether some utility is a mean over the selected, which the share selected moves by itself."""
     nobody, everybody, outcomes = np.zeros(2), np.ones(2), np.array([0.0, 1.0])
     parts = [utility.normalizer for utility in utilities if utility.normalizer is not None]
-    known = [part for part in parts if _arity(part) == 2]
     return any(
-        not np.asarray(part(outcomes, nobody)).any() and np.asarray(part(outcomes, everybody)).all() for part in known
+        not np.asarray(part(outcomes, nobody)).any() and np.asarray(part(outcomes, everybody)).all()
+        for part in parts
+        if _arity(part) == 2
     )

@@ -34,21 +34,19 @@ def appendix_block(facts: Facts, command: str | None, runs: str | None) -> Appen
 
 def provenance(facts: Facts, command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:
     """Where a result comes from: names and words, in the order they are printed."""
-    out = [("Seal", seal_words(facts))]
-    if facts["seal"] is not None:
-        out.append(("Digest of the seal", facts["seal"]))
-    if facts["data_fingerprint"] is not None:
-        out.append(("Fingerprint of the data", facts["data_fingerprint"]))
-    protocol = facts.get("protocol")
-    if protocol is not None:
-        out.append(("Digest of the protocol", protocol["digest"]))
-    if facts.get("rule_source") is not None:
-        out.append(("Digest of the rule's code", str(facts["rule_source"])))
-    if runs:
-        out.append(("Ledger", runs))
     made_with = facts.get("versions") or versions()
-    out.append(("Versions", ", ".join(f"{name} {number}" for name, number in made_with.items())))
-    return [*out, ("Command", command)] if command else out
+    protocol = facts.get("protocol")
+    named = {
+        "Seal": seal_words(facts),
+        "Digest of the seal": facts["seal"],
+        "Fingerprint of the data": facts["data_fingerprint"],
+        "Digest of the protocol": protocol["digest"] if protocol else None,
+        "Digest of the rule's code": facts.get("rule_source"),
+        "Ledger": runs,
+        "Versions": ", ".join(f"{name} {number}" for name, number in made_with.items()),
+        "Command": command,
+    }
+    return [(name, str(words)) for name, words in named.items() if words]
 
 
 def _recompute(facts: Facts, command: str | None) -> str:
@@ -116,15 +114,6 @@ def features_table(facts: Facts) -> Table:
     return Table("look-table", heads, tuple(rows), note=note)
 
 
-def fewest_selected(facts: Facts) -> list[tuple[str, int, int]]:
-    """The fewest that either algorithm selects of each group in any repetition."""
-    out = []
-    for group in facts["groups"]:
-        counts = [repetition["selected"][group] for repetition in facts["repetitions"]]
-        out.append((group, min(c["status_quo"] for c in counts), min(c["candidate"] for c in counts)))
-    return out
-
-
 def _diagnostics(facts: Facts) -> list[Block]:
     found, audit = facts["diagnostics"], facts["kind"] == "audit"
     names = [f"repetition {one['repetition']}" if audit else "held-out rows" for one in found["eigenvalues"]]
@@ -167,10 +156,14 @@ def _diagnostics(facts: Facts) -> list[Block]:
         "worst-off group. These are estimates and are not tested, but an algorithm that is more accurate for every "
         "group is better by both (Remark 3).",
     )
+    counts = {group: [one["selected"][group] for one in facts["repetitions"]] for group in facts["groups"]}
     selected = Table(
         "selected-table",
         ("Group, fewest in any repetition", "status quo", "candidate"),
-        tuple((group, f"{before:,}", f"{after:,}") for group, before, after in fewest_selected(facts)),
+        tuple(
+            (group, f"{min(c['status_quo'] for c in several):,}", f"{min(c['candidate'] for c in several):,}")
+            for group, several in counts.items()
+        ),
         note="A mean over the selected is stable only if many are selected; below 30, do not rely on the bootstrap.",
     )
     return [

@@ -80,31 +80,12 @@ class FactList:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    Attributes
-    ----------
-    name : str
-        By which a reader of HTML finds it.
-    heads : tuple of str
-        One per column, the first included.
-    rows : tuple of tuple of str
-    spans : tuple of (str, int)
-        Titles over several columns, from the second column on; empty where there are none.
-    closing : int
-        How many rows at the end sum up the others.
-    marked : frozenset of (int, int)
-        Cells to be set in bold, by row and column.
-    note : str
-        What a reader must know of it.
-    """
-
-    name: str
-    heads: tuple[str, ...]
+    name: str  # by which a reader of HTML finds it
+    heads: tuple[str, ...]  # one per column, the first included
     rows: tuple[tuple[str, ...], ...]
-    spans: tuple[tuple[str, int], ...] = ()
-    closing: int = 0
-    marked: frozenset[tuple[int, int]] = frozenset()
+    spans: tuple[tuple[str, int], ...] = ()  # titles over several columns, from the second column on
+    closing: int = 0  # how many rows at the end sum up the others
+    marked: frozenset[tuple[int, int]] = frozenset()  # cells in bold, by row and column
     note: str = ""
 
     def holds_words(self, column: int) -> bool:
@@ -115,17 +96,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: how to read it, its numbers in words for whoever cannot see it, and what draws it at a width.
-
-    `table` holds its numbers where they are worth a table below it.
-    """
-
     name: str
     title: str
-    words: tuple[str, ...]
-    alt: str
-    draw: Callable[[int], Any] = field(compare=False, repr=False)
-    table: Table | None = None
+    words: tuple[str, ...]  # how to read it
+    alt: str  # its numbers in words, for whoever cannot see it
+    draw: Callable[[int], Any] = field(compare=False, repr=False)  # at a width in pixels
+    table: Table | None = None  # its numbers, where they are worth a table below it
 
 
 @dataclass(frozen=True)
@@ -138,10 +114,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Sliders:
-    """Other sizes of improvement, for a page that can compute: p-values of every step of both sliders, as plain data.
-
-    Other formats leave them out.
-    """
+    """p-values of every step of both sliders, for a page that can compute; other formats leave them out."""
 
     title: str
     curves: dict[str, Any]
@@ -163,7 +136,7 @@ Block: TypeAlias = (
 )
 
 
-def flat(blocks: "tuple[Block, ...]") -> "list[Block]":
+def flat(blocks: tuple[Block, ...]) -> list[Block]:
     """All blocks in the order they are read, those of appendices under a heading."""
     out: list[Block] = []
     for block in blocks:

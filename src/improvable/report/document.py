@@ -1,28 +1,27 @@
 """A result becomes a document: blocks in the order they are read, the same for every format."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from improvable.question.argument_names import as_options
+from improvable.inference.evidence import ALGORITHMS, EVERYONE
+from improvable.question.settings import as_options
+from improvable.report import sections
 from improvable.report.appendix import appendix_block
-from improvable.report.blocks import Block, Heading, Picture, Sentence, Sliders
+from improvable.report.blocks import Answer, Block, Heading, Picture, Sentence, Sliders, Tile, Tiles, Title
 from improvable.report.labels import in_words
 from improvable.report.people import driving_section
 from improvable.report.plots import REPORTED, default_grids
-from improvable.report.sections import (
-    asked_section,
-    cautions_section,
-    checked_section,
-    limits_section,
-    size_section,
-    table_section,
-)
-from improvable.report.summary import answer_block, tiles_block, title_block
-from improvable.results.facts import Facts
+from improvable.results import wording
+from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
+from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, value_text
+from improvable.results.frontier import Frontier
+from improvable.results.result import Result
 
-if TYPE_CHECKING:
-    from improvable.results.frontier import Frontier
-    from improvable.results.result import Result
+ASKED = {
+    "both": "be made less uneven without making it less accurate",
+    "accuracy": "be made more accurate",
+    "fairness": "be made less uneven",
+}
 
 
 @dataclass(frozen=True)
@@ -34,36 +33,130 @@ class Document:
 
 
 def make_document(
-    result: "Result", command: str | None = None, runs: str | None = None, data: str | None = None
+    result: Result, command: str | None = None, runs: str | None = None, data: str | None = None
 ) -> Document:
     """Everything a report says, the answer first.
 
     `command` made the result, `runs` says how many runs the ledger has, and `data` is what the data are called.
     """
-    facts, frontier = in_words(result.facts), result.frontier()
+    facts = in_words(result.facts)
     title, answer = title_block(facts, data), answer_block(facts)
-    return Document(
-        f"{title.text} {answer.word}",
-        in_options(
-            title,
-            answer,
-            tiles_block(facts),
-            *size_section(facts),
-            *table_section(facts),
-            *picture_blocks(facts, frontier),
-            *driving_section(facts),
-            sliders_block(result),
-            *asked_section(facts),
-            *checked_section(facts),
-            *cautions_section(result),
-            *limits_section(facts),
-            appendix_block(facts, command, runs),
-            Sentence(f"Made by improvable {facts['version']}.", "note"),
-        ),
+    blocks = (
+        title,
+        answer,
+        tiles_block(facts),
+        *sections.size_section(facts),
+        *sections.table_section(facts),
+        *picture_blocks(facts, result.frontier()),
+        *driving_section(facts),
+        sliders_block(result),
+        *sections.asked_section(facts),
+        *sections.checked_section(facts),
+        *sections.cautions_section(result),
+        *sections.limits_section(facts),
+        appendix_block(facts, command, runs),
+        Sentence(f"Made by improvable {facts['version']}.", "note"),
+    )
+    return Document(f"{title.text} {answer.word}", in_options(blocks))
+
+
+def title_block(facts: Facts, data: str | None = None) -> Title:
+    about = facts["about"]
+    named = [(name.capitalize(), about[name]) for name in ("organization", "system") if name in about]
+    named.append(("Data", ", ".join(filter(None, (data, wording.rows_words(facts))))))
+    if facts["data_fingerprint"]:
+        named.append(("Fingerprint", f"{facts['data_fingerprint'][:16]}..."))
+    named += [(name.capitalize(), about[name]) for name in ("date", "author") if name in about]
+    system = about.get("system", "the status quo")
+    kind = "Audit report" if facts["kind"] == "audit" else "Comparison report"
+    return Title(kind, f"Can {system} {ASKED[facts['ask']]}?", tuple(named), bool(about.get("simulated")))
+
+
+def answer_block(facts: Facts) -> Answer:
+    said = [p_words(facts), wording.rerun_words(facts), wording.shortfall_words(facts), wording.differing_words(facts)]
+    said += [wording.error_words(facts)] if facts["reject"] else []
+    return Answer(
+        shown=facts["reject"],
+        word="Yes: shown" if facts["reject"] else "Not shown",
+        claim=wording.alternative_hypothesis(facts) if facts["reject"] else wording.plain_verdict(facts),
+        firmness=tuple(filter(None, said)),
+        beside=tuple(facts["verdict_warnings"]),
     )
 
 
-def picture_blocks(facts: Facts, frontier: "Frontier") -> list[Block]:
+def p_words(facts: Facts) -> str:
+    """The p-value, what it combines, and what it must be below."""
+    p, repetitions = p_equals(facts["p_value_text"]), len(facts["repetitions"])
+    of = f", the lower median of {repetitions} repetitions" if repetitions > 1 else ""
+    half = f", half of the level of {facts['alpha']:g}" if facts["threshold"] < facts["alpha"] else ""
+    return f"{p}{of}; it is {wording.p_side(facts)}{half}."
+
+
+def tiles_block(facts: Facts) -> Tiles:
+    """Accuracy of groups, the gap, shares, who is worse off, how firm."""
+    components = by_component(facts)
+    accuracy = [one for one in components if one[0]["kind"] == "accuracy"]
+    gaps = [one for one in components if one[0]["kind"] == "fairness"]
+    tiles = [_change_tile(one, facts) for one in (*_chosen(accuracy, facts), *gaps[:1])]
+    shares = facts["selected_shares"]
+    if shares is not None:
+        by_group = "; ".join(f"{group} {arrow(shares[group])}" for group in facts["groups"][:4])
+        more = f"; {len(facts['groups']) - 4} more groups below" if len(facts["groups"]) > 4 else ""
+        before, after = arrow(shares[EVERYONE]).split(" → ")
+        tiles.append(Tile("Selected, of all test rows", before, after, f"{by_group}{more}"))
+    return Tiles((*tiles, _worse_off_tile(facts), _firmness_tile(facts)))
+
+
+def _chosen(accuracy: list[tuple[ComponentFacts, ...]], facts: Facts) -> list[tuple[ComponentFacts, ...]]:
+    """At most two: both groups; of more, the one that is worse off and the one that decides, or has the largest p."""
+    if len(accuracy) <= 2:
+        return accuracy
+    worse = facts["disparity"]["worse_off"]
+    first = next((one for one in accuracy if one[0]["group"] == worse), accuracy[0])
+    last = max(deciding(facts)["components"], key=lambda one: one["p_value"])
+    matching = [one for one in accuracy if (one[0]["utility"], one[0]["group"]) == (last["utility"], last["group"])]
+    others = [one for one in accuracy if one is not first]
+    hardest = max(others, key=lambda one: sum(repetition["p_value"] for repetition in one))
+    return [first, matching[0] if matching and matching[0] is not first else hardest]
+
+
+def _change_tile(one: tuple[ComponentFacts, ...], facts: Facts) -> Tile:
+    name, found = one[0]["utility"], estimate_of(facts, one[0])
+    widest = ""
+    if one[0]["kind"] == "accuracy":
+        title = capital(wording.component_name(one[0], facts))
+        title += "" if len(facts["accuracy_utilities"]) > 1 else f": {name}"
+    else:
+        title = f"Gap between groups: {name}"
+        widest = "; between the two groups farthest apart" if len(facts["groups"]) > 2 else ""
+    before, after = (ends_text(found[algorithm]["low"], found[algorithm]["high"]) for algorithm in ALGORITHMS)
+    words = f"{confidence(facts['alpha'])} intervals {before} → {after}{widest}"
+    return Tile(title, value_text(found["status_quo"]["estimate"]), value_text(found["candidate"]["estimate"]), words)
+
+
+def _worse_off_tile(facts: Facts) -> Tile:
+    gap = facts["disparity"]
+    measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
+    sense = f": {measure['sense']}" if measure["sense"] else ""
+    doubt = "; chance alone could make that difference" if wording.covers_zero(gap) else ""
+    rows = ", on all rows" if len(facts["repetitions"]) > 1 else ""
+    words = (
+        f"{wording.measure_words(measure)} is {measure['worse_off']} by {value_text(gap['gap'])} than for "
+        f"{gap['better_off']}{rows}{sense}{doubt}"
+    )
+    return Tile("Worse off under the status quo", "", gap["worse_off"], words)
+
+
+def _firmness_tile(facts: Facts) -> Tile:
+    rerun = facts["rerun"]
+    if rerun is None:
+        return Tile("p-value", "", facts["p_value_text"], wording.p_side(facts))
+    below = f"{rerun['rejecting']} of {rerun['repetitions']} repetitions have a p below {facts['threshold']:g}"
+    title = "How firm: chance that a rerun decides otherwise"
+    return Tile(title, "", wording.rerun_range(rerun), f"a 90% interval; {below}")
+
+
+def picture_blocks(facts: Facts, frontier: Frontier) -> list[Block]:
     """Every picture of a report, with its table where it has one."""
     blocks: list[Block] = [Heading("In pictures")]
     for plot in REPORTED.values():
@@ -73,7 +166,7 @@ def picture_blocks(facts: Facts, frontier: "Frontier") -> list[Block]:
     return blocks
 
 
-def sliders_block(result: "Result") -> Sliders:
+def sliders_block(result: Result) -> Sliders:
     facts = result.facts
     several = len(facts["repetitions"]) > 1
     of = "The lower median, over the repetitions, of the" if several else "The"
@@ -87,16 +180,12 @@ def sliders_block(result: "Result") -> Sliders:
     )
 
 
-def in_options(*blocks: Block) -> tuple[Block, ...]:
-    """Blocks whose texts name arguments as options: a report's reader has the command line, not Python."""
-    return tuple(_respelled(block) for block in blocks)
-
-
-def _respelled(part: Any) -> Any:
+def in_options(part: Any) -> Any:
+    """Name arguments as options in every string of a part: a report's reader has the command line, not Python."""
     if isinstance(part, str):
         return as_options(part)
     if isinstance(part, tuple):
-        return tuple(map(_respelled, part))
+        return tuple(map(in_options, part))
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{one.name: _respelled(getattr(part, one.name)) for one in fields(part)})
+        return replace(part, **{one.name: in_options(getattr(part, one.name)) for one in fields(part)})
     return part

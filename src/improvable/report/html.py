@@ -10,10 +10,9 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache
 from importlib.resources import files
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup as PlainMarkup
 from markupsafe import escape
@@ -21,36 +20,17 @@ from markupsafe import escape
 from improvable._text import shown
 from improvable.data.io.safe import ReceivedError, parse_json
 from improvable.report import blocks
-from improvable.report.blocks import Block, Table, Tile
+from improvable.report.blocks import Block, Table
 from improvable.report.document import Document, make_document
 from improvable.report.labels import labeled
-from improvable.report.plots.style import (
-    AFTER,
-    BEFORE,
-    BOTH,
-    INK,
-    LIMIT,
-    LINE,
-    NARROW,
-    PAPER,
-    REGION,
-    SOFT,
-    WIDE,
-    chart_svg,
-)
+from improvable.report.plots.style import COLORS, NARROW, WIDE, chart_svg
 from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
+from improvable.results.result import Result
 from improvable.results.wording import harm_words, limits, verdict
 
-if TYPE_CHECKING:
-    from improvable.results.result import Result
-
-VARIABLES = {
-    INK: "ink", SOFT: "soft", LINE: "line", BEFORE: "before", AFTER: "after", BOTH: "both", REGION: "region",
-    LIMIT: "limit", PAPER: "page",
-}  # fmt: skip
-"""Colors of pictures, and the variables of the page that take their place."""
 LEFTWARD = ("R", "AL", "AN")
+"""Classes of characters that run from right to left."""
 ELEMENT = "improvable-result"
 BEGIN, END = f'<script type="application/json" id="{ELEMENT}">', "</script>"
 
@@ -85,16 +65,13 @@ def isolated(value: Any) -> Any:
     safe = shown(value)
     if safe.isascii():
         return escape(safe)
-    runs = [(leftward, "".join(run)) for leftward, run in groupby(safe, _leftward)]
+    by_direction = groupby(safe, lambda character: unicodedata.bidirectional(character) in LEFTWARD)
+    runs = [(leftward, "".join(run)) for leftward, run in by_direction]
     bdi = PlainMarkup("<bdi>{}</bdi>")
     return PlainMarkup("").join(bdi.format(run) if leftward else escape(run) for leftward, run in runs)
 
 
-def _leftward(character: str) -> bool:
-    return unicodedata.bidirectional(character) in LEFTWARD
-
-
-def html_page(result: "Result", command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
+def html_page(result: Result, command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
     """The report of a result as a page, which carries the result itself."""
     return html_document(make_document(result, command, runs, data), embedded(result.facts, command, runs, data))
 
@@ -107,7 +84,8 @@ def html_document(document: Document, carried: str = "") -> str:
         loader=PackageLoader("improvable.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    script, style = (Markup(_packaged(name)) for name in ("sliders.js", "report.css"))
+    templates = files("improvable.report") / "templates"
+    script, style = (Markup((templates / name).read_text(encoding="utf-8")) for name in ("sliders.js", "report.css"))
     # By this name a content security policy knows the script: no other one may run in the page.
     digest = base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
     return room.get_template("report.html.j2").render(
@@ -124,7 +102,7 @@ def notebook_html(facts: Facts) -> str:
     """The verdict and the paper's table, for a notebook's cell."""
     named = labeled(facts)
     spoken = [verdict(named), *(harm_words(gap, named) for gap in named["disparities"]), limits(named)]
-    said = Markup("").join(Markup("<p>{}</p>").format(text) for text in (*spoken, *named["warnings"]))
+    said = _each("<p>{}</p>", (*spoken, *named["warnings"]))
     return str(Markup("<div>{}{}</div>").format(said, _table(paper_block(named))))
 
 
@@ -132,117 +110,94 @@ def html_block(block: Block) -> Markup:
     """One block as HTML; all text in it is escaped."""
     match block:
         case blocks.Title():
-            return _title(block)
+            simulated = Markup('<p class="simulated">SIMULATED DATA</p>') if block.simulated else ""
+            facts = _each("<div><dt>{}</dt><dd>{}</dd></div>", block.facts)
+            head = '<header><p class="kicker">{}</p><h1>{}</h1>{}<dl class="who">{}</dl></header>'
+            return Markup(head).format(block.kicker, block.text, simulated, facts)
         case blocks.Answer():
-            return _answer(block)
+            but = _each('<p class="firm but">But: {}</p>', block.beside)
+            firm = _each('<p class="firm">{}</p>', block.firmness)
+            return Markup(
+                '<section class="answer {}" aria-label="The answer"><p class="word">{}</p><p class="claim">{}</p>{}{}'
+                "</section>"
+            ).format("yes" if block.shown else "no", block.word, block.claim, but, firm)
         case blocks.Tiles():
-            inner = _joined(map(_tile, block.tiles))
+            tiles = []
+            for tile in block.tiles:
+                before = Markup('<span class="before">{}</span><span class="arrow">→</span>').format(tile.before)
+                number = Markup('<p class="number">{}{}</p>').format(before if tile.before else "", tile.after)
+                tiles.append((tile.title, number, tile.words))
+            inner = _each('<div class="tile"><p class="name">{}</p>{}<p>{}</p></div>', tiles)
             return Markup('<section class="tiles" aria-label="The numbers in short">{}</section>').format(inner)
         case blocks.Heading():
             return Markup("<h{0}>{1}</h{0}>").format(block.level, block.text)
         case blocks.Sentence():
-            name = Markup(' class="note"') if block.tone == "note" else ""
-            return Markup("<p{}>{}</p>").format(name, block.text)
+            return Markup('<p class="note">{}</p>' if block.tone == "note" else "<p>{}</p>").format(block.text)
         case blocks.Listing():
             return Markup("<ul>{}</ul>").format(_each("<li>{}</li>", block.items))
         case blocks.FactList():
-            return Markup('<dl class="facts">{}</dl>').format(_joined(_fact(*pair) for pair in block.pairs))
+            code = Markup("<code>{}</code>")
+            pairs = [(name, code.format(words) if name == "Command" else words) for name, words in block.pairs]
+            return Markup('<dl class="facts">{}</dl>').format(_each("<dt>{}</dt><dd>{}</dd>", pairs))
         case Table():
-            return _scrolling(block)
+            # In a box of its own, which a keyboard can scroll where the table is wider than the page.
+            note = _each('<p class="note">{}</p>', [block.note] * bool(block.note))
+            box = '<div class="scroll" role="region" tabindex="0" aria-label="{}">{}</div>{}'
+            return Markup(box).format(block.name.replace("-", " "), _table(block), note)
         case blocks.Picture():
-            return _figure(block)
+            # Twice, for a screen and for a phone: text in it must not shrink.
+            drawn = _svg(block, WIDE, "wide") + _svg(block, NARROW, "narrow")
+            figure = '<figure id="{}"><h3>{}</h3><figcaption>{}</figcaption>{}</figure>'
+            return Markup(figure).format(block.name, block.title, _each("<p>{}</p>", block.words), drawn)
         case blocks.Note():
-            meaning = Markup('<p class="note">{}</p>').format(block.meaning) if block.meaning else ""
+            meaning = _each('<p class="note">{}</p>', [block.meaning] * bool(block.meaning))
             return Markup('<div class="caution"><p>{}</p>{}</div>').format(block.text, meaning)
         case blocks.Sliders():
-            return _sliders(block)
+            label = (
+                '<label for="slide-{0}">{1} <output id="value-{0}"></output></label>'
+                '<input type="range" id="slide-{0}" min="0" step="1">'
+            )
+            return Markup(
+                '<section class="sliders"><h3>{}</h3>{}<p><span id="p-shown" role="status">needs JavaScript</span> '
+                '(<span id="p-says"></span>)</p><p class="note">{}</p></section>\n'
+                '<script type="application/json" id="curves">{}</script>'
+            ).format(
+                block.title,
+                _each(label, [("a", block.accuracy), ("f", block.gap)]),
+                block.words,
+                Markup(script_json(block.curves)),
+            )
         case blocks.Appendix():
-            inner = _joined(html_block(one) for one in block.blocks)
+            inner = Markup("").join(map(html_block, block.blocks))
             return Markup('<section id="appendix"><h2>{}</h2>\n{}</section>').format(block.title, inner)
 
 
-def _title(block: blocks.Title) -> Markup:
-    simulated = Markup('<p class="simulated">SIMULATED DATA</p>') if block.simulated else ""
-    facts = _joined(Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(*pair) for pair in block.facts)
-    return Markup(
-        '<header><p class="kicker">{}</p><h1>{}</h1>{}<dl class="who">{}</dl></header>'
-    ).format(block.kicker, block.text, simulated, facts)  # fmt: skip
-
-
-def _answer(block: blocks.Answer) -> Markup:
-    but = _each('<p class="firm but">But: {}</p>', block.beside)
-    firm = _each('<p class="firm">{}</p>', block.firmness)
-    return Markup(
-        '<section class="answer {}" aria-label="The answer"><p class="word">{}</p><p class="claim">{}</p>{}{}</section>'
-    ).format("yes" if block.shown else "no", block.word, block.claim, but, firm)
-
-
-def _tile(tile: Tile) -> Markup:
-    before = Markup('<span class="before">{}</span><span class="arrow">→</span>').format(tile.before)
-    number = Markup('<p class="number">{}{}</p>').format(before if tile.before else "", tile.after)
-    return Markup('<div class="tile"><p class="name">{}</p>{}<p>{}</p></div>').format(tile.title, number, tile.words)
-
-
-def _fact(name: str, words: str) -> Markup:
-    set_as_code = Markup("<code>{}</code>").format(words) if name == "Command" else words
-    return Markup("<dt>{}</dt><dd>{}</dd>").format(name, set_as_code)
-
-
-def _scrolling(table: Table) -> Markup:
-    """A table in a box of its own, which a keyboard can scroll where the table is wider than the page."""
-    note = Markup('<p class="note">{}</p>').format(table.note) if table.note else ""
-    label = table.name.replace("-", " ")
-    return Markup('<div class="scroll" role="region" tabindex="0" aria-label="{}">{}</div>{}').format(
-        label, _table(table), note
-    )
-
-
 def _table(table: Table) -> Markup:
-    lines = []
+    # Words are set flush left; the first column always is.
+    left = [Markup(' class="words"' if c and table.holds_words(c) else "") for c in range(len(table.heads))]
+    empty, head = Markup("<td></td>"), Markup('<th scope="col"{}>{}</th>')
+    lines = Markup("")
     if table.spans:
-        titles = [
-            Markup('<th scope="colgroup" colspan="{}">{}</th>').format(width, text) if text else Markup("<td></td>")
-            for text, width in table.spans
+        span = Markup('<th scope="colgroup" colspan="{}">{}</th>')
+        titles = [span.format(width, text) if text else empty for text, width in table.spans]
+        lines += Markup('<tr class="spans"><td></td>{}</tr>').format(Markup("").join(titles))
+    heads = [head.format(left[c], text) if text else empty for c, text in enumerate(table.heads)]
+    lines += Markup("<tr>{}</tr>").format(Markup("").join(heads))
+    rows = []
+    for r, (first, *cells) in enumerate(table.rows):
+        closing = Markup(' class="closing"' if r >= len(table.rows) - table.closing else "")
+        marked = [
+            Markup("<td{}><b>{}</b></td>" if (r, c) in table.marked else "<td{}>{}</td>").format(left[c], cell)
+            for c, cell in enumerate(cells, start=1)
         ]
-        lines.append(Markup('<tr class="spans"><td></td>{}</tr>').format(_joined(titles)))
-    heads = [
-        Markup('<th scope="col"{}>{}</th>').format(_left(table, c), head) if head else Markup("<td></td>")
-        for c, head in enumerate(table.heads)
-    ]
-    lines.append(Markup("<tr>{}</tr>").format(_joined(heads)))
-    rows = [_row(table, r) for r in range(len(table.rows))]
-    return Markup('<table id="{}"><thead>{}</thead>\n<tbody>{}</tbody></table>').format(
-        table.name, _joined(lines), _joined(rows)
-    )
-
-
-def _row(table: Table, r: int) -> Markup:
-    first, *cells = table.rows[r]
-    name = Markup(' class="closing"') if r >= len(table.rows) - table.closing else ""
-    shown = [
-        Markup("<td{}><b>{}</b></td>" if (r, c) in table.marked else "<td{}>{}</td>").format(_left(table, c), cell)
-        for c, cell in enumerate(cells, start=1)
-    ]
-    return Markup('<tr{}><th scope="row">{}</th>{}</tr>\n').format(name, first, _joined(shown))
-
-
-def _left(table: Table, column: int) -> Markup:
-    """Words are set flush left; the first column always is."""
-    return Markup(' class="words"') if column and table.holds_words(column) else Markup("")
-
-
-def _figure(picture: blocks.Picture) -> Markup:
-    """A picture twice, for a screen and for a phone: text in it must not shrink."""
-    drawn = _joined(_svg(picture, width, name) for width, name in ((WIDE, "wide"), (NARROW, "narrow")))
-    words = _each("<p>{}</p>", picture.words)
-    return Markup('<figure id="{}"><h3>{}</h3><figcaption>{}</figcaption>{}</figure>').format(
-        picture.name, picture.title, words, drawn
-    )
+        rows.append((closing, first, Markup("").join(marked)))
+    body = _each('<tr{}><th scope="row">{}</th>{}</tr>\n', rows)
+    return Markup('<table id="{}"><thead>{}</thead>\n<tbody>{}</tbody></table>').format(table.name, lines, body)
 
 
 def _svg(picture: blocks.Picture, width: int, name: str) -> Markup:
     svg = chart_svg(picture.draw(width))
-    for color, variable in VARIABLES.items():
+    for variable, color in COLORS.items():
         svg = svg.replace(color, f"var(--{variable})")
     svg = re.sub(r'(id="|url\(#)((?:clip|gradient)\w+)', rf"\g<1>{picture.name}-{name}-\g<2>", svg)
     # Its parts describe themselves to screen readers one by one; the words for all of it are better.
@@ -251,30 +206,10 @@ def _svg(picture: blocks.Picture, width: int, name: str) -> Markup:
     return head + Markup(svg.removeprefix("<svg").replace('class="marks"', "", 1))  # Vega escapes what it draws
 
 
-def _sliders(block: blocks.Sliders) -> Markup:
-    label = (
-        '<label for="slide-{0}">{1} <output id="value-{0}"></output></label>'
-        '<input type="range" id="slide-{0}" min="0" step="1">'
-    )
-    ranges = [Markup(label).format(name, words) for words, name in ((block.accuracy, "a"), (block.gap, "f"))]
-    return Markup(
-        '<section class="sliders"><h3>{}</h3>{}<p><span id="p-shown" role="status">needs JavaScript</span> '
-        '(<span id="p-says"></span>)</p><p class="note">{}</p></section>\n'
-        '<script type="application/json" id="curves">{}</script>'
-    ).format(block.title, _joined(ranges), block.words, Markup(script_json(block.curves)))
-
-
-def _each(pattern: str, texts: Iterable[str]) -> Markup:
-    return _joined(Markup(pattern).format(text) for text in texts)
-
-
-def _joined(parts: Iterable[Markup]) -> Markup:
-    return Markup("").join(parts)
-
-
-@cache
-def _packaged(name: str) -> str:
-    return (files("improvable.report") / "templates" / name).read_text(encoding="utf-8")
+def _each(pattern: str, values: Iterable[str | tuple[str, ...]]) -> Markup:
+    """The pattern filled with each value in turn, or with the several values of a tuple."""
+    filled = (Markup(pattern).format(*(value if isinstance(value, tuple) else (value,))) for value in values)
+    return Markup("").join(filled)
 
 
 def script_json(plain: Any) -> str:

@@ -74,7 +74,7 @@ def map_cells(row: Iterable[str]) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    r"""Text from data, so that LaTeX prints it as it is.
+    r"""Escape a string from data for LaTeX.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from improvable._text import shown
 from improvable.report import blocks
@@ -11,12 +10,10 @@ from improvable.report.document import Document, make_document
 from improvable.report.labels import labeled
 from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
-
-if TYPE_CHECKING:
-    from improvable.results.result import Result
+from improvable.results.result import Result
 
 
-def markdown(result: "Result", command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
+def markdown(result: Result, command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
     return markdown_document(make_document(result, command, runs, data))
 
 
@@ -25,21 +22,19 @@ def markdown_document(document: Document) -> str:
 
 
 def markdown_table(facts: Facts) -> str:
-    return _table(paper_block(labeled(facts)))
+    return _table(paper_block(labeled(facts))) + "\n"
 
 
 def markdown_block(block: Block) -> str:
     """One block; all text in it is escaped."""
     match block:
         case blocks.Title():
-            simulated = ["**SIMULATED DATA**"] if block.simulated else []
             facts = _listed(f"{name}: {words}" for name, words in block.facts)
-            return "\n\n".join([f"# {escaped(block.text)}", *simulated, facts])
+            simulated = "**SIMULATED DATA**\n\n" if block.simulated else ""
+            return f"# {escaped(block.text)}\n\n{simulated}{facts}"
         case blocks.Answer():
-            said = [f"But: {text}" for text in block.beside]
-            return "\n\n".join(
-                [f"**{escaped(block.word)}.** {escaped(block.claim)}", _listed([*said, *block.firmness])]
-            )
+            said = _listed([*(f"But: {text}" for text in block.beside), *block.firmness])
+            return f"**{escaped(block.word)}.** {escaped(block.claim)}\n\n{said}"
         case blocks.Tiles():
             return _listed(f"{tile.title}: {tile.number}. {tile.words}." for tile in block.tiles)
         case blocks.Heading():
@@ -51,7 +46,7 @@ def markdown_block(block: Block) -> str:
         case blocks.FactList():
             return _listed(f"{name}: {words}" for name, words in block.pairs)
         case Table():
-            return "\n\n".join(part for part in (_table(block), escaped(block.note)) if part)
+            return f"{_table(block)}\n\n{escaped(block.note)}".rstrip()
         case blocks.Picture():
             return f"**{escaped(block.title)}.** {escaped(block.alt)}"
         case blocks.Note():
@@ -77,7 +72,7 @@ def _listed(lines: Iterable[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Text from data, so that Markdown and the HTML inside it read it as text.
+    r"""Escape a string from data for Markdown and the HTML inside it.
 
     Examples
     --------

@@ -1,13 +1,11 @@
 """The people and the data behind a result: who changes, what drives the candidate, what the data looked like."""
 
-import textwrap
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from improvable._text import shown_all
 from improvable.inference.diagnostics import KINDS
-from improvable.question.argument_names import as_options
+from improvable.question.settings import as_options
 from improvable.report.blocks import Block, Heading, Sentence, Table
 from improvable.results.collect import PEOPLE
 from improvable.results.facts import Facts, PersonFacts
@@ -170,21 +168,3 @@ def left_out_lines(look: Mapping[str, Any]) -> list[str]:
     for name, reason in look["left_out"].items():
         reasons.setdefault(reason, []).append(name)
     return [f"{', '.join(names)}: {as_options(reason)}." for reason, names in reasons.items()]
-
-
-def look_text(look: Mapping[str, Any], width: int) -> str:
-    """The whole look for a terminal."""
-
-    def wrapped(line: str) -> str:
-        return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False)
-
-    look = shown_all(look)
-    table = feature_table(look)
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [*map(wrapped, look_lines(look)), ""]
-    lines.append(f"Features: {len(look['features']):,}. AUC or R squared of each alone, out of sample.")
-    for name, words, *numbers in table:
-        shown = [number.rjust(size) for number, size in zip(numbers, widths[2:], strict=True)]
-        lines.append("  ".join([name.ljust(widths[0]), *shown, words]).rstrip())
-    lines += ["", f"Left out: {len(look['left_out']):,}.", *map(wrapped, left_out_lines(look))]
-    return "\n".join(lines)

@@ -1,38 +1,16 @@
 """The body of a report, section by section: size, test, what was asked, what was checked, cautions, limits."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from improvable.procedure.cautions import meaning
-from improvable.question.argument_names import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
 from improvable.report.people import look_lines
 from improvable.report.tables import paper_block
+from improvable.results import wording
 from improvable.results.facts import BoundFacts, Facts, by_component
 from improvable.results.formatting import percent, value_text
-from improvable.results.wording import (
-    alternative_hypothesis,
-    conditions_words,
-    corrections_words,
-    covers_zero,
-    decision,
-    draws_text,
-    effective_words,
-    gap_interval,
-    gaps_words,
-    harm_words,
-    limits,
-    limits_of_not_rejecting,
-    null_hypothesis,
-    rates_words,
-    scheme_words,
-    seal_words,
-    training_text,
-    utilities_words,
-)
-
-if TYPE_CHECKING:
-    from improvable.results.result import Result
+from improvable.results.result import Result
 
 MANY = 4
 """Groups whose bounds share a sentence."""
@@ -43,6 +21,7 @@ FOUR_FIFTHS = {
     "burden": "where being selected is a burden, a rate of which the lowest is less than 0.8 is taken here as a sign "
     "of adverse impact",
 }
+NO_GAP = "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
 THREE_STEPS = (
     "A disparate impact case asks three questions. Does a policy burden or benefit one protected class more than "
     "another? Does it serve a legitimate end? Would an alternative serve that end as well, with less disparity? "
@@ -51,7 +30,7 @@ THREE_STEPS = (
 
 
 def bound_words(bounds: Sequence[BoundFacts]) -> list[str]:
-    """The bounds in sentences; groups of which nothing is shown share one, and where nothing is, there is only one."""
+    """The bounds in sentences. Groups for which nothing is shown share one, and so do many for which something is."""
     whole = [bound for bound in bounds if bound["what"] in ("fairness", "accuracy")]
     groups = [bound for bound in bounds if bound not in whole]
     shown, others = ([bound for bound in groups if bool(bound["size"]) == yes] for yes in (True, False))
@@ -92,7 +71,7 @@ def size_section(facts: Facts) -> list[Block]:
 
 
 def table_section(facts: Facts) -> list[Block]:
-    notes = [words for words in (effective_words(facts), corrections_words(facts)) if words]
+    notes = [words for words in (wording.effective_words(facts), wording.corrections_words(facts)) if words]
     return [
         Heading("The test, repetition by repetition" if len(facts["repetitions"]) > 1 else "The test"),
         Sentence(
@@ -107,43 +86,42 @@ def table_section(facts: Facts) -> list[Block]:
 
 
 def asked_section(facts: Facts) -> list[Block]:
-    columns = ", ".join(facts["group"])
-    groups = f"{', '.join(facts['groups'])} (column {columns})"
+    groups = f"{', '.join(facts['groups'])} (column {', '.join(facts['group'])})"
     if facts["protected"]:
         groups += f"; only being worse off than others counts, and only for {', '.join(facts['protected'])}"
     repetitions = len(facts["repetitions"])
     pairs = [
-        ("Null hypothesis", null_hypothesis(facts)),
-        ("Alternative", alternative_hypothesis(facts)),
-        ("Decision", decision(facts)),
+        ("Null hypothesis", wording.null_hypothesis(facts)),
+        ("Alternative", wording.alternative_hypothesis(facts)),
+        ("Decision", wording.decision(facts)),
     ]
     if facts["kind"] == "audit":
         pairs.append(("Status quo", facts["status_quo"]))
     if facts["ask"] != "both":
         pairs.append(("Asked for", f"only {'accuracy' if facts['ask'] == 'accuracy' else 'the gap'} must improve"))
+    accuracy = wording.utilities_words(facts["accuracy_utilities"])
+    gap = wording.gaps_words(facts["fairness_utilities"])
     pairs += [
         ("Being selected", f"is a {facts['selection']}"),
-        ("Accuracy", utilities_words(facts["accuracy_utilities"]) + "; lower is better" * facts["lower_is_better"]),
-        ("Gap", f"{gaps_words(facts['fairness_utilities'])}; "
-                f"the {facts['gap_statistic']} statistic decides"),
+        ("Accuracy", accuracy + "; lower is better" * facts["lower_is_better"]),
+        ("Gap", f"{gap}; the {facts['gap_statistic']} statistic decides"),
         ("Groups", groups),
         ("Size asked for", _size_asked(facts)),
-    ]  # fmt: skip
+    ]
     if facts["kind"] == "audit":
-        features = len(facts["features"])
-        pairs.append(
-            ("Rule", f"'{facts['rule']}' predicts {facts['target']} from {features:,} columns, listed in the appendix")
-        )
-        pairs.append(("Repetitions", _repetitions_words(facts)))
+        columns = f"{len(facts['features']):,} columns, listed in the appendix"
+        pairs.append(("Rule", f"'{facts['rule']}' predicts {facts['target']} from {columns}"))
+        words = f"{repetitions}, of {facts['rows']:,} rows. {wording.scheme_words(facts)}"
+        pairs.append(("Repetitions", f"{words} {wording.training_text(facts)}" if "train_rows" in facts else words))
     else:
         pairs.append(("Held-out rows", f"{facts['rows']:,}"))
     named = (("Row weights", facts["weight"]), ("Clusters", facts["cluster"]), ("Strata", facts["stratum"]))
     pairs += [(name, f"column {column}") for name, column in named if column]
     combined = "lower median p-value of the repetitions" if repetitions > 1 else "p-value"
     pairs += [
-        ("Draws", draws_text(facts) + (" per repetition" if repetitions > 1 else "")),
+        ("Draws", wording.draws_text(facts) + (" per repetition" if repetitions > 1 else "")),
         ("Level", f"{facts['alpha']:g}: yes where the {combined} is below {facts['threshold']:g}"),
-        ("Seal", seal_words(facts)),
+        ("Seal", wording.seal_words(facts)),
     ]
     return [Heading("Declared in advance" if facts["seal"] else "What was asked"), FactList(tuple(pairs))]
 
@@ -165,32 +143,23 @@ def _size_asked(facts: Facts) -> str:
     return "; ".join(part for kind, part in parts.items() if facts["ask"] in ("both", kind))
 
 
-def _repetitions_words(facts: Facts) -> str:
-    words = f"{len(facts['repetitions'])}, of {facts['rows']:,} rows. {scheme_words(facts)}"
-    return f"{words} {training_text(facts)}" if "train_rows" in facts else words
-
-
 def checked_section(facts: Facts) -> list[Block]:
     """The status quo's own gap, selection rates, the look at the data, the theory's conditions."""
     blocks: list[Block] = [Heading("What was checked"), Heading("The disparity itself", 3)]
-    for gap in facts["disparities"]:
-        doubt = (
-            "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
+    blocks += [
+        Sentence(
+            f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: {gap['higher']} "
+            f"stands above {gap['lower']} ({wording.gap_interval(gap, facts)}, {facts['rows']:,} rows). "
+            f"{wording.harm_words(gap, facts)} {NO_GAP if wording.covers_zero(gap) else 'The interval excludes zero.'}"
         )
-        blocks.append(
-            Sentence(
-                f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
-                f"{gap['higher']} stands above {gap['lower']} ({gap_interval(gap, facts)}, "
-                f"{facts['rows']:,} rows). {harm_words(gap, facts)} "
-                f"{doubt if covers_zero(gap) else 'The interval excludes zero.'}"
-            )
-        )
-    if rates_words(facts):
-        blocks.append(Sentence(rates_words(facts)))
+        for gap in facts["disparities"]
+    ]
+    if wording.rates_words(facts):
+        blocks.append(Sentence(wording.rates_words(facts)))
     blocks += [rates_table(facts), *_legal(facts)]
     if "look" in facts:
         blocks += [Heading("The data, before they were divided", 3), Listing(tuple(look_lines(facts["look"])))]
-    return [*blocks, Heading("The conditions of the theory", 3), Sentence(conditions_words(facts))]
+    return [*blocks, Heading("The conditions of the theory", 3), Sentence(wording.conditions_words(facts))]
 
 
 def rates_table(facts: Facts) -> Table:
@@ -236,20 +205,20 @@ def _legal(facts: Facts) -> list[Block]:
     ]
 
 
-def cautions_section(result: "Result") -> list[Block]:
-    notes: list[Block] = [Note(as_options(one.text), meaning(one.kind)) for one in result.cautions]
+def cautions_section(result: Result) -> list[Block]:
+    notes: list[Block] = [Note(one.text, meaning(one.kind)) for one in result.cautions]
     return [Heading("Cautions"), *(notes or [Sentence("None.")])]
 
 
 def limits_section(facts: Facts) -> list[Block]:
     otherwise = (
-        limits_of_not_rejecting(facts)
+        wording.limits_of_not_rejecting(facts)
         if facts["reject"]
         else "Had the test rejected, it would say, with the stated error rate, that an improvement of "
         "the declared size can be found; it would not say that the status quo is unlawful."
     )
     said = (
-        limits(facts),
+        wording.limits(facts),
         otherwise,
         "The p-value is about the size asked for above. Sizes chosen after looking at the result are exploration; each "
         "of the bounds above carries its confidence separately.",

@@ -77,10 +77,7 @@ def _by_component(facts: Facts) -> Table:
         name="paper-table",
         heads=("", STATUS_QUO, CANDIDATE, *heads),
         rows=tuple(map(tuple, rows)),
-        spans=(
-            ("Mean over repetitions" if many else "Estimate", 2),
-            ("p, repetition" if many else "p", len(heads)),
-        ),
+        spans=(("Mean over repetitions" if many else "Estimate", 2), ("p, repetition" if many else "p", len(heads))),
         closing=len(rows) - body,
         marked=frozenset((places[_hardest(facts, k)], 3 + k) for k in range(len(repetitions))),
         note=f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}",

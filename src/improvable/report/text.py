@@ -1,61 +1,63 @@
-"""A result as plain text, the answer first: the verdict, the table, who changes, how firm that is, the cautions."""
+"""A result in a terminal, the answer first; and plain text in lines and columns, as wide as the terminal."""
 
+import os
+import shutil
+import sys
+import textwrap
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from improvable._text import shown_all
 from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import labeled
-from improvable.report.layout import paragraph, table
-from improvable.report.people import NAMES, people_count
+from improvable.report.people import NAMES, feature_table, left_out_lines, look_lines, people_count
 from improvable.report.tables import component_cells
+from improvable.results import wording
 from improvable.results.collect import PEOPLE
 from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
-from improvable.results.formatting import (
-    arrow,
-    capital,
-    confidence,
-    ends_text,
-    p_equals,
-    p_text,
-    value_text,
-)
-from improvable.results.wording import (
-    candidate_words,
-    component_name,
-    conditions_words,
-    corrections_words,
-    decision,
-    differing_words,
-    draws_text,
-    effective_words,
-    gap_interval,
-    gaps_words,
-    harm_words,
-    limits,
-    other_statistic,
-    rates_words,
-    rerun_words,
-    rows_words,
-    scheme_words,
-    seal_words,
-    shares_words,
-    shortfall_words,
-    training_text,
-    utilities_words,
-    verdict_line,
-    welfare_words,
-)
+from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, p_text, value_text
+from improvable.results.result import Result
 
-if TYPE_CHECKING:
-    from improvable.results.result import Result
+MIN_WIDTH, MAX_WIDTH = 72, 99
+"""Characters in a line: the fewest a table needs, and the most, which files and pipes get too."""
+GUTTER = "  "
+MIN_LETTERS = 10
+"""A name in a table is not wrapped to fewer characters than this."""
 
 
-def summary(
-    result: "Result", *, verbose: bool = False, cautions: bool = True, spell: Callable[[str], str] = str
-) -> str:
+def page_width() -> int:
+    """Characters that fit in a line here."""
+    if not os.environ.get("COLUMNS") and not sys.stdout.isatty():
+        return MAX_WIDTH
+    return max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size((MAX_WIDTH, 24)).columns - 1))
+
+
+def paragraph(text: str, indent: str = "") -> str:
+    """Wrap a string; lines after the first begin with `indent`."""
+    return textwrap.fill(text, page_width(), subsequent_indent=indent, break_on_hyphens=False)
+
+
+def paragraphs(lines: Iterable[str]) -> str:
+    """Each line as a paragraph, but for empty ones."""
+    return "\n".join(paragraph(line) for line in lines if line)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Names on the left, wrapped where needed; numbers beside the first line of each."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    room = page_width() - sum(widths[1:]) - len(GUTTER) * len(widths[1:])
+    widths[0] = min(widths[0], max(MIN_LETTERS, room))
+    lines = []
+    for name, *cells in [heads, *rows]:
+        first, *below = textwrap.wrap(name, widths[0], subsequent_indent=GUTTER, break_on_hyphens=False) or [""]
+        beside = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        lines += [GUTTER.join([first.ljust(widths[0]), *beside]).rstrip(), *below]
+    return "\n".join(lines)
+
+
+def summary(result: Result, *, verbose: bool = False, cautions: bool = True, spell: Callable[[str], str] = str) -> str:
     """A result in a terminal.
 
     `verbose` adds definitions, every repetition and the theory's conditions. A command prints `cautions` by itself.
@@ -64,15 +66,15 @@ def summary(
     raw = labeled(result.facts)
     facts = shown_all(raw)
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
-    parts = ["\n".join(map(paragraph, (verdict_line(facts), *beside)))]
+    parts = [paragraphs([wording.verdict_line(facts), *beside])]
     parts += [estimates(raw, facts), gap_notes(raw, facts), who_changes(facts)]
-    firm = (decision(facts), shortfall_words(facts), rerun_words(facts), differing_words(facts))
-    parts += [paragraph(" ".join(filter(None, firm))), paragraph(limits(facts))]
+    firm = (wording.decision, wording.shortfall_words, wording.rerun_words, wording.differing_words)
+    parts += [paragraph(" ".join(filter(None, (say(facts) for say in firm)))), paragraph(wording.limits(facts))]
     parts += details(facts) if verbose else []
-    parts.append(paragraph(seal_words(facts)))
+    parts.append(paragraph(wording.seal_words(facts)))
     if cautions:
         others = [text for text in facts["warnings"] if text not in facts["verdict_warnings"]]
-        parts.append("\n".join(paragraph(f"Caution: {spell(text)}") for text in others))
+        parts.append(paragraphs(f"Caution: {spell(text)}" for text in others))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -91,21 +93,21 @@ def estimates(raw: Facts, facts: Facts) -> str:
         rows.append([row_name(one[0], facts), *cells, p_text(end["p_value"], facts["draws"])])
     over = f"Means of {len(facts['repetitions'])} repetitions" if several else "Estimates"
     which = f"; p of repetition {last['repetition']}, which decides" if several else ""
-    accuracy = "" if facts["ask"] == "fairness" else f"Accuracy is {utilities_words(facts['accuracy_utilities'])}. "
+    measures = wording.utilities_words(facts["accuracy_utilities"])
+    accuracy = "" if facts["ask"] == "fairness" else f"Accuracy is {measures}. "
     lower = "Lower is better: accuracy rises where that value falls. " if facts["lower_is_better"] else ""
-    caption = f"{accuracy}{lower}{over} from {rows_words(facts)}, with {confidence(facts['alpha'])} intervals{which}."
-    return f"{paragraph(caption)}\n\n{table(['', 'status quo', 'candidate', 'p'], rows)}"
+    rest = f"{over} from {wording.rows_words(facts)}, with {confidence(facts['alpha'])} intervals{which}."
+    return f"{paragraph(accuracy + lower + rest)}\n\n{table(['', 'status quo', 'candidate', 'p'], rows)}"
 
 
 def gap_notes(raw: Facts, facts: Facts) -> str:
     """Who is above whom in each gap, with both gaps where the candidate changes that; p by the other statistic."""
     lines = []
-    for named, (first, *_), end in zip(
-        by_component(raw), by_component(facts), deciding(facts)["components"], strict=True
-    ):
+    ends = deciding(facts)["components"]
+    for named, (first, *_), end in zip(by_component(raw), by_component(facts), ends, strict=True):
         if first["kind"] != "fairness":
             continue
-        name = capital(component_name(first, facts))
+        name = capital(wording.component_name(first, facts))
         (before, often), (after, then) = (_sides(first, algorithm, facts) for algorithm in ALGORITHMS)
         if before == after:
             told = f"{name}: {before} under both algorithms."
@@ -116,11 +118,10 @@ def gap_notes(raw: Facts, facts: Facts) -> str:
         told += f" Worse off under the status quo: {gap['worse_off']}."
         other = end["p_other"]
         if other is not None:
-            has = f"the {other_statistic(facts)} one has {p_equals(p_text(other, facts['draws']))}"
+            has = f"the {wording.other_statistic(facts)} one has {p_equals(p_text(other, facts['draws']))}"
             told += f" The {facts['gap_statistic']} statistic decides; {has}."
         lines.append(told)
-    lines += [words for words in (rates_words(facts),) if words]
-    return "\n".join(map(paragraph, lines))
+    return paragraphs([*lines, wording.rates_words(facts)])
 
 
 def _sides(component: ComponentFacts, algorithm: str, facts: Facts) -> tuple[str, str]:
@@ -155,8 +156,8 @@ def who_changes(facts: Facts) -> str:
     people, shares = facts["people"], facts["selected_shares"]
     if shares is None:
         return ""
-    selected = arrow(shares[EVERYONE])
-    caption = f"Who changes, of {PEOPLE:,} people in each group. Of all test rows, {selected} are selected."
+    all_rows = f"Of all test rows, {arrow(shares[EVERYONE])} are selected."
+    caption = f"Who changes, of {PEOPLE:,} people in each group. {all_rows}"
     heads = ["selected by", *(NAMES[kind] for kind in KINDS)]
     rows = [[group, *(people_count(kinds[kind]) for kind in KINDS)] for group, kinds in people.items()]
     return f"{paragraph(caption)}\n\n{table(heads, rows)}"
@@ -164,50 +165,52 @@ def who_changes(facts: Facts) -> str:
 
 def details(facts: Facts) -> list[str]:
     """What `verbose` adds, part by part."""
-    counts = [words for words in (shares_words(facts), effective_words(facts), corrections_words(facts)) if words]
-    parts = [question(facts), every_repetition(facts), "\n".join(map(paragraph, counts))]
-    parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
-    parts.append("\n".join(paragraph(line) for line in (conditions_words(facts), welfare_words(facts)) if line))
-    return [part for part in parts if part]
+    counts = (wording.shares_words, wording.effective_words, wording.corrections_words)
+    return [
+        question(facts),
+        every_repetition(facts),
+        paragraphs(say(facts) for say in counts),
+        changes(facts) if facts["kind"] == "comparison" else selection_notes(facts),
+        paragraphs([wording.conditions_words(facts), wording.welfare_words(facts)]),
+    ]
 
 
 def question(facts: Facts) -> str:
     accuracy, fairness = facts["accuracy_utilities"], facts["fairness_utilities"]
     whose = "Accuracy of a group" if facts["overall"] is None else "Accuracy of everyone"
-    lines = [f"{whose}: {utilities_words(accuracy)}."]
+    lines = [f"{whose}: {wording.utilities_words(accuracy)}."]
     if facts["ask"] != "both":
         lines.append(f"Only {'accuracy' if facts['ask'] == 'accuracy' else 'the gap'} must improve.")
     if accuracy == fairness and all(one["between"] == "difference" for one in fairness):
         lines.append(f"Gap: {'its difference' if len(accuracy) == 1 else 'their differences'} between groups.")
     else:
-        lines.append(f"Gap: {gaps_words(fairness)}.")
+        lines.append(f"Gap: {wording.gaps_words(fairness)}.")
     if facts["protected"]:
         listed = " and ".join(facts["protected"])
         lines.append(f"Only being worse off than others counts as unfair, and only for {listed}.")
-    units = rows_words(facts)
     for gap in facts["disparities"]:
         several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
-        lines.append(
-            f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
-            f"({gap_interval(gap, facts)})."
-        )
-        lines.append(harm_words(gap, facts))
+        lines += [
+            f"Status quo's gap{several} on {wording.rows_words(facts)}: {value_text(gap['gap'])}, {gap['higher']} "
+            f"above {gap['lower']} ({wording.gap_interval(gap, facts)}).",
+            wording.harm_words(gap, facts),
+        ]
     if facts["kind"] == "audit":
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} and may read {shown}.")
-        lines.append(scheme_words(facts))
-        lines += [candidate_words(facts)] if len(facts["blocks"]["cuts"]) > 1 else []
+        lines.append(wording.scheme_words(facts))
+        lines += [wording.candidate_words(facts)] if len(facts["blocks"]["cuts"]) > 1 else []
     if "train_rows" in facts:
-        lines.append(training_text(facts))
+        lines.append(wording.training_text(facts))
     if facts["method"] != "bootstrap":
-        lines.append(f"p-values come from {draws_text(facts)}.")
-    return "\n".join(paragraph(line) for line in lines)
+        lines.append(f"p-values come from {wording.draws_text(facts)}.")
+    return paragraphs(lines)
 
 
 def row_name(component: ComponentFacts, facts: Facts) -> str:
     """A condition in a table: the group whose accuracy it is, or the gap."""
-    name = component_name(component, facts).removeprefix("accuracy of ")
+    name = wording.component_name(component, facts).removeprefix("accuracy of ")
     return name if component["kind"] == "accuracy" else capital(name)
 
 
@@ -224,7 +227,7 @@ def every_repetition(facts: Facts) -> str:
     for number, repetition in zip(numbers, facts["repetitions"], strict=True):
         name = "All conditions" if number == numbers[0] else ""
         rows.append([name, number, "", "", repetition["p_value_text"], ""])
-    return table(["", "repetition", "status quo", "candidate", "p", f"{other_statistic(facts)} p"], rows)
+    return table(["", "repetition", "status quo", "candidate", "p", f"{wording.other_statistic(facts)} p"], rows)
 
 
 def changes(facts: Facts) -> str:
@@ -243,7 +246,7 @@ def changes(facts: Facts) -> str:
     return f"{paragraph(title)}\n\n{table(['', 'difference', 'ratio'], rows)}"
 
 
-def selection_notes(facts: Facts) -> list[str]:
+def selection_notes(facts: Facts) -> str:
     """How candidates were found: winners, what a solver proved, and which constraints were reached."""
     notes = [one for repetition in facts["repetitions"] for one in repetition["rule_notes"].get("blocks", [])]
     reached = {
@@ -267,4 +270,18 @@ def selection_notes(facts: Facts) -> list[str]:
         broken = sum(one["monotone_violations"] for found in reached.values() for one in found)
         signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
         lines.append(f"Monotone in {signs}: decisions for {broken} rows of all repetitions violate it.")
-    return ["\n".join(paragraph(line) for line in lines)] if lines else []
+    return paragraphs(lines)
+
+
+def look_text(look: Mapping[str, Any]) -> str:
+    """The whole look at the data."""
+    look = shown_all(look)
+    rows = feature_table(look)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [*(paragraph(line, GUTTER) for line in look_lines(look)), ""]
+    lines.append(f"Features: {len(look['features']):,}. AUC or R squared of each alone, out of sample.")
+    for name, words, *numbers in rows:
+        shown = [number.rjust(size) for number, size in zip(numbers, widths[2:], strict=True)]
+        lines.append(GUTTER.join([name.ljust(widths[0]), *shown, words]).rstrip())
+    left_out = (paragraph(line, GUTTER) for line in left_out_lines(look))
+    return "\n".join([*lines, "", f"Left out: {len(look['left_out']):,}.", *left_out])

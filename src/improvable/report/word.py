@@ -1,45 +1,38 @@
-"""A document as a Word file (extra ``word``)."""
+"""A document as a Word file. Only with the extra ``word`` can this module be imported."""
 
 import io
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
+
+import docx
+from docx.document import Document as Page
+from docx.enum.text import WD_ALIGN_PARAGRAPH
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.shared import Cm, Emu, Pt, RGBColor
 
 from improvable._text import shown
-from improvable.errors import require_extra
 from improvable.report import blocks
-from improvable.report.blocks import Block, Table, Tile, flat
+from improvable.report.blocks import Block, Table, flat
 from improvable.report.document import Document
 from improvable.report.plots.style import WIDE, chart_png
 
-if TYPE_CHECKING:
-    from docx.document import Document as Page
-
 SMALL, TINY = 9, 6.5
-INK, LINE = "16202A", "C9D1D8"
-"""Colors of headings and of lines in tables."""
+INK, SOFT, LINE = "16202A", "56626F", "C9D1D8"
+"""Colors of headings, of lesser text and of lines in tables."""
 LETTERS = 95
 """How many letters of a table stand beside each other on a page."""
 SCALE = 3
 """Pixels of a picture for each of a screen."""
-WIDEST = 9
+MAX_COLUMNS = 9
 """A table with more columns is set smaller."""
 
 
-def require() -> None:
-    """Refuse before the work is done where python-docx is not installed."""
-    require_extra("a Word file", "docx", "word", "python-docx")
-
-
 def word_document(document: Document) -> bytes:
-    require()
-    import datetime
-
-    import docx
-    from docx.shared import Cm, Pt, RGBColor
-
     page = docx.Document()
     page.core_properties.title, page.core_properties.author = document.title, "improvable"
     # The same result makes the same file: its date is not the file's.
-    page.core_properties.created = page.core_properties.modified = datetime.datetime(2000, 1, 1)
+    page.core_properties.created = page.core_properties.modified = datetime(2000, 1, 1)
     page.styles["Normal"].font.name, page.styles["Normal"].font.size = "Calibri", Pt(10.5)
     page.styles["Normal"].paragraph_format.space_after = Pt(4)
     for name in ("Title", "Heading 1", "Heading 2"):
@@ -53,18 +46,40 @@ def word_document(document: Document) -> bytes:
     return buffer.getvalue()
 
 
-def write_block(page: "Page", block: Block) -> None:
+def write_block(page: Page, block: Block) -> None:
     match block:
         case blocks.Title():
-            _title(page, block)
+            _paragraph(page, block.kicker.upper(), SMALL, SOFT)
+            page.add_heading(_clean(block.text), 0)
+            if block.simulated:
+                _paragraph(page, "SIMULATED DATA", 22, "B34701", bold=True)
+            paragraph = page.add_paragraph()
+            for name, words in block.facts:
+                paragraph.add_run(f"{_clean(name)} ").bold = True
+                paragraph.add_run(f"{_clean(words)}    ")
         case blocks.Answer():
-            _answer(page, block)
+            _paragraph(page, block.word, 20, "0C6B44" if block.shown else "8A4B00", bold=True)
+            _paragraph(page, block.claim, 13)
+            for text in block.beside:
+                _paragraph(page, f"But: {text}", bold=True)
+            for text in block.firmness:
+                _paragraph(page, text)
         case blocks.Tiles():
-            _tiles(page, block)
+            grid = page.add_table(rows=(len(block.tiles) + 2) // 3, cols=3)
+            _rule(grid, 0, upright=True)
+            for i, tile in enumerate(block.tiles):
+                cell = grid.rows[i // 3].cells[i % 3]
+                _run(cell.paragraphs[0], tile.title, SMALL, SOFT)
+                number = cell.add_paragraph()
+                if tile.before:
+                    number.add_run(f"{_clean(tile.before)} → ").font.size = Pt(15)
+                _run(number, tile.after, 15, bold=True)
+                _paragraph(cell, tile.words, SMALL, SOFT)
+            page.add_paragraph()
         case blocks.Heading():
             page.add_heading(_clean(block.text), block.level - 1)
         case blocks.Sentence():
-            _paragraph(page, block.text, small=block.tone == "note")
+            _paragraph(page, block.text, *((SMALL, SOFT) if block.tone == "note" else ()))
         case blocks.Listing():
             for text in block.items:
                 page.add_paragraph(_clean(text), style="List Bullet")
@@ -76,16 +91,21 @@ def write_block(page: "Page", block: Block) -> None:
         case Table():
             _table(page, block)
         case blocks.Picture():
-            _picture(page, block)
+            page.add_heading(_clean(block.title), 2)
+            for text in block.words:
+                _paragraph(page, text, SMALL, SOFT).paragraph_format.keep_with_next = True
+            content = chart_png(block.draw(WIDE), SCALE)
+            pixels = int.from_bytes(content[16:20], "big")  # a PNG file says its width here
+            shape = page.add_picture(io.BytesIO(content), width=Cm(min(16.0, 16 * pixels / (SCALE * WIDE))))
+            shape._inline.docPr.set("descr", _clean(block.alt))
         case blocks.Note():
-            paragraph = page.add_paragraph(style="Intense Quote")
-            paragraph.add_run(_clean(f"{block.text} {block.meaning}".strip()))
+            page.add_paragraph(_clean(f"{block.text} {block.meaning}"), style="Intense Quote")
         case blocks.Sliders() | blocks.Appendix():
             pass
 
 
 def _clean(text: str) -> str:
-    """Text that XML can hold: control characters are shown by their number.
+    """Make a string safe for XML: control characters are shown by their number.
 
     Examples
     --------
@@ -95,82 +115,32 @@ def _clean(text: str) -> str:
     return " ".join(shown(text).split())
 
 
-def _paragraph(
-    page: Any, text: str, *, small: bool = False, bold: bool = False, size: float = 0, color: str = ""
-) -> Any:
-    from docx.shared import Pt, RGBColor
+def _paragraph(place: Any, text: str, size: float = 0, color: str = "", *, bold: bool = False) -> Any:
+    paragraph = place.add_paragraph()
+    _run(paragraph, text, size, color, bold=bold)
+    return paragraph
 
-    paragraph = page.add_paragraph()
+
+def _run(paragraph: Any, text: str, size: float = 0, color: str = "", *, bold: bool | None = None) -> None:
     run = paragraph.add_run(_clean(text))
     run.bold = bold
-    if small:
-        run.font.size, run.font.color.rgb = Pt(SMALL), RGBColor(0x56, 0x62, 0x6F)
     if size:
         run.font.size = Pt(size)
     if color:
         run.font.color.rgb = RGBColor.from_string(color)
-    return paragraph
 
 
-def _title(page: "Page", block: blocks.Title) -> None:
-    _paragraph(page, block.kicker.upper(), small=True)
-    page.add_heading(_clean(block.text), 0)
-    if block.simulated:
-        _paragraph(page, "SIMULATED DATA", bold=True, size=22, color="B34701")
-    paragraph = page.add_paragraph()
-    for name, words in block.facts:
-        paragraph.add_run(f"{_clean(name)} ").bold = True
-        paragraph.add_run(f"{_clean(words)}    ")
-
-
-def _answer(page: "Page", block: blocks.Answer) -> None:
-    _paragraph(page, block.word, bold=True, size=20, color="0C6B44" if block.shown else "8A4B00")
-    _paragraph(page, block.claim, size=13)
-    for text in block.beside:
-        _paragraph(page, f"But: {text}", bold=True)
-    for text in block.firmness:
-        _paragraph(page, text)
-
-
-def _tiles(page: "Page", block: blocks.Tiles) -> None:
-    """Three to a row."""
-    rows = (len(block.tiles) + 2) // 3
-    grid = page.add_table(rows=rows, cols=3)
-    _rule(grid, 0, upright=True)
-    for i, tile in enumerate(block.tiles):
-        _tile(grid.rows[i // 3].cells[i % 3], tile)
-    page.add_paragraph()
-
-
-def _tile(cell: Any, tile: Tile) -> None:
-    from docx.shared import Pt, RGBColor
-
-    head = cell.paragraphs[0].add_run(_clean(tile.title))
-    head.font.size, head.font.color.rgb = Pt(SMALL), RGBColor(0x56, 0x62, 0x6F)
-    number = cell.add_paragraph()
-    if tile.before:
-        number.add_run(f"{_clean(tile.before)} → ").font.size = Pt(15)
-    after = number.add_run(_clean(tile.after))
-    after.bold, after.font.size = True, Pt(15)
-    _paragraph(cell, tile.words, small=True)
-
-
-def _table(page: "Page", table: Table) -> None:
-    from docx.enum.text import WD_ALIGN_PARAGRAPH
-    from docx.shared import Pt
-
+def _table(page: Page, table: Table) -> None:
     first = 1 if table.spans else 0
     grid = page.add_table(rows=first + 1 + len(table.rows), cols=len(table.heads))
     _rule(grid, first + 1)
     _widen(page, grid, table)
-    size = Pt(TINY if len(table.heads) > WIDEST else 8)
-    lines: list[tuple[str, ...]] = [table.heads, *table.rows]
-    for r, line in enumerate(lines):
+    size = TINY if len(table.heads) > MAX_COLUMNS else 8
+    for r, line in enumerate([table.heads, *table.rows]):
         cells = grid.rows[first + r].cells
         for c, text in enumerate(line):
             paragraph = cells[c].paragraphs[0]
-            run = paragraph.add_run(_clean(text))
-            run.font.size, run.bold = size, r == 0 or (r - 1, c) in table.marked
+            _run(paragraph, text, size, bold=r == 0 or (r - 1, c) in table.marked)
             paragraph.paragraph_format.space_after = Pt(0)
             if not table.holds_words(c):
                 paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
@@ -178,21 +148,17 @@ def _table(page: "Page", table: Table) -> None:
     for title, width in table.spans:
         grid.cell(0, start).paragraphs[0].paragraph_format.space_after = Pt(0)
         cell = grid.cell(0, start).merge(grid.cell(0, start + width - 1))
-        run = cell.paragraphs[0].add_run(_clean(title))
-        run.font.size, run.bold = size, True
+        _run(cell.paragraphs[0], title, size, bold=True)
         cell.paragraphs[0].alignment = WD_ALIGN_PARAGRAPH.CENTER
         start += width
     if table.note:
-        _paragraph(page, table.note, small=True)
+        _paragraph(page, table.note, SMALL, SOFT)
     else:
         page.add_paragraph()
 
 
 def _rule(grid: Any, heads: int, *, upright: bool = False) -> None:
     """Thin lines between rows, and between columns where `upright`; heads stand again on every page, rows whole."""
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
     borders = OxmlElement("w:tblBorders")
     for side in ("top", "left", "bottom", "right", "insideH", "insideV"):
         line = OxmlElement(f"w:{side}")
@@ -208,14 +174,13 @@ def _rule(grid: Any, heads: int, *, upright: bool = False) -> None:
             properties.append(OxmlElement("w:tblHeader"))
 
 
-def _widen(page: "Page", grid: Any, table: Table) -> None:
+def _widen(page: Page, grid: Any, table: Table) -> None:
     """Columns as wide as their longest cell needs, a head in two lines; the first one may take a third of the page."""
-    from docx.shared import Emu
-
     section = page.sections[0]
     whole = int(section.page_width or 0) - int(section.left_margin or 0) - int(section.right_margin or 0)
     needs = _needs(table, 1)
-    needs = _needs(table, 2) if sum(needs) > LETTERS else needs
+    if sum(needs) > LETTERS:
+        needs = _needs(table, 2)
     grid.autofit = False
     for column, need in zip(grid.columns, needs, strict=True):
         column.width = width = Emu(int(whole * need / sum(needs)))
@@ -224,7 +189,7 @@ def _widen(page: "Page", grid: Any, table: Table) -> None:
 
 
 def _needs(table: Table, lines: int) -> list[float]:
-    """Letters that each column needs where a cell takes so many lines; heads are bold, and no word is broken."""
+    """Letters that each column needs where a cell takes that many lines; heads are bold, and no word is broken."""
     needs = []
     for c, head in enumerate(table.heads):
         cells = [row[c] for row in table.rows]
@@ -232,15 +197,3 @@ def _needs(table: Table, lines: int) -> list[float]:
         needs.append(2 + max(5, len(head) / 2, *words, *(len(cell) / lines for cell in cells)))
     needs[0] = min(needs[0], max(12.0, sum(needs[1:]) / 2))
     return needs
-
-
-def _picture(page: "Page", block: blocks.Picture) -> None:
-    from docx.shared import Cm
-
-    page.add_heading(_clean(block.title), 2)
-    for text in block.words:
-        _paragraph(page, text, small=True).paragraph_format.keep_with_next = True
-    content = chart_png(block.draw(WIDE), SCALE)
-    pixels = int.from_bytes(content[16:20], "big")  # a PNG file says its width here
-    shape = page.add_picture(io.BytesIO(content), width=Cm(min(16.0, 16 * pixels / (SCALE * WIDE))))
-    shape._inline.docPr.set("descr", _clean(block.alt))

@@ -2,34 +2,28 @@
 
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 from improvable._text import in_cell, json_text, shown
 from improvable.data.io.safe import write_whole
-from improvable.errors import OptionError
+from improvable.errors import OptionError, require_extra
 from improvable.question.options import check_folder
-from improvable.report import pdf, word
 from improvable.report.document import make_document
 from improvable.report.html import html_page
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
-from improvable.report.pdf import pdf_document
-from improvable.report.word import word_document
 from improvable.results.facts import Facts
 from improvable.results.formatting import p_text
 from improvable.results.result import P_VALUES, Result, tidy_columns
 
 REPORTS = (".html", ".pdf", ".docx", ".md", ".json")
 TABLES = (".tex", ".csv", ".md")
+EXTRAS = {".pdf": ("a PDF", "typst", "pdf"), ".docx": ("a Word file", "docx", "word", "python-docx")}
+"""What needs a package beyond those that are always installed, as `require_extra` takes it."""
 
 
 def write_report(
-    result: Result,
-    path: str | Path,
-    command: str | None = None,
-    runs: str | None = None,
-    data: str | None = None,
+    result: Result, path: str | Path, command: str | None = None, runs: str | None = None, data: str | None = None
 ) -> None:
     """Write a report: .html, one page that needs no network; .pdf, .docx or .md; or the result itself, .json.
 
@@ -52,17 +46,22 @@ def write_report(
         content = html_page(result, *made).encode()
     elif suffix == ".md":
         content = markdown(result, *made).encode()
+    elif suffix == ".pdf":
+        from improvable.report.pdf import pdf_document
+
+        content = pdf_document(make_document(result, *made))
     else:
-        content = (pdf_document if suffix == ".pdf" else word_document)(make_document(result, *made))
+        from improvable.report.word import word_document
+
+        content = word_document(make_document(result, *made))
     write_whole(place, content)
 
 
 def checked_report(path: str | Path) -> Path:
     """Refuse a report that cannot be written, before the work is done: also where a package is missing."""
     place = checked_path(path, REPORTS)
-    for suffix, writer in ((".pdf", pdf), (".docx", word)):
-        if place.suffix.lower() == suffix:
-            writer.require()
+    if place.suffix.lower() in EXTRAS:
+        require_extra(*EXTRAS[place.suffix.lower()])
     return place
 
 
@@ -74,13 +73,9 @@ def write_table(result: Result, path: str | Path) -> None:
     result : Audit or Comparison
     path : str or path
     """
-    writers: dict[str, Callable[[Facts], str]] = {
-        ".tex": latex_table,
-        ".csv": _csv,
-        ".md": lambda facts: markdown_table(facts) + "\n",
-    }
     place = checked_path(path, TABLES)
-    write_whole(place, writers[place.suffix.lower()](result.facts).encode())
+    writer = {".tex": latex_table, ".csv": _csv, ".md": markdown_table}[place.suffix.lower()]
+    write_whole(place, writer(result.facts).encode())
 
 
 def checked_path(path: str | Path, suffixes: tuple[str, ...]) -> Path:

@@ -10,9 +10,8 @@ from improvable.inference.diagnostics import KINDS, candidate_gaps, selection_ra
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.inference.intervals import Disparity, combine_all, disparities, estimates
 from improvable.inference.reruns import rerun_risk
-from improvable.inference.shortfall import detectable, rows_needed, shortfall
 from improvable.inference.statistics import unfairness
-from improvable.inference.test import Component, lower_median
+from improvable.inference.test import Component, detectable, lower_median, rows_needed, shortfall
 from improvable.question.utility import Measure
 from improvable.results.facts import (
     ComponentFacts,

@@ -30,10 +30,10 @@ from improvable.data.groups import Attribute
 from improvable.data.io.safe import ReceivedError, parse_json, read_bytes, write_whole
 from improvable.errors import OptionError, StorageError
 from improvable.inference.cells import Cells, merge
+from improvable.inference.corrections import MARGIN, TWO_VALUES
 from improvable.inference.moments import Moments
 from improvable.inference.tally import Counted, drawable_of, evidence_without_draws, with_draws
 from improvable.inference.test import assess, lower_median, threshold_for
-from improvable.inference.unseen import MARGIN, TWO_VALUES
 from improvable.procedure.split import DRAWING, seed_of
 from improvable.question.design import Design, Question, make_design
 from improvable.question.options import check_types, conforms

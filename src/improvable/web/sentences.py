@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from improvable.question.argument_names import KNOWN, respell
 from improvable.question.options import FLAG
+from improvable.question.settings import KNOWN, respell
 from improvable.web.answers import FOR_THE_REPORT, OTHERS, PROCEDURES, RULES, SINGLE, Roles, asked_of, kinds, roles_of
 
 MAX_LISTED = 12

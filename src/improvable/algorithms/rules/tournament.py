@@ -24,8 +24,8 @@ from improvable.algorithms.rules.base import (
 )
 from improvable.errors import OptionError, RuleError
 from improvable.inference.bootstrap import child
-from improvable.inference.shortfall import studentized_margins
 from improvable.inference.tally import Clusters, counted_of, drawable_of, evidence_without_draws, tally_rows, with_draws
+from improvable.inference.test import studentized_margins
 
 DRAWS = 400
 REFIT = 2

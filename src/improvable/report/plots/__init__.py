@@ -3,21 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from improvable.report.plots.attempts import attempts
-from improvable.report.plots.dumbbells import dumbbells
-from improvable.report.plots.p_values import p_values
-from improvable.report.plots.people import people
-from improvable.report.plots.power import learning_curves, power_curves
+from improvable.report.plots.curves import attempts, learning_curves, power_curves
+from improvable.report.plots.findings import dumbbells, p_values, people, utilities
 from improvable.report.plots.style import Chart, Plot, chart_png, chart_svg, save_chart
 from improvable.report.plots.surface import default_grids, improvement_map, intercepts, surface
-from improvable.report.plots.utilities import utilities
 
-REPORTED: dict[str, Plot] = {
-    "dumbbells": dumbbells,
-    "people": people,
-    "map": improvement_map,
-    "p_values": p_values,
-}
+REPORTED: dict[str, Plot] = {"dumbbells": dumbbells, "people": people, "map": improvement_map, "p_values": p_values}
 """Pictures of a report, in its order."""
 PICTURES: dict[str, Callable[..., Any]] = {**REPORTED, "utilities": utilities, "surface": surface}
 """Every picture of a result, by the name that `Result.plot` takes: a report's, and the paper's Figures 2 and 3."""

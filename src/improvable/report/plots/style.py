@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from improvable._text import shown_all
 from improvable.data.io.safe import write_whole
@@ -17,12 +17,11 @@ from improvable.question.options import check_folder
 from improvable.report.blocks import Picture, Sentence
 from improvable.report.labels import in_words
 from improvable.results.facts import Facts
+from improvable.results.frontier import Frontier
+from improvable.results.result import Result
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from improvable.results.frontier import Frontier
-    from improvable.results.result import Result
 
 Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
 SUFFIXES = (".svg", ".png", ".pdf", ".html")
@@ -31,15 +30,13 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"
 ALGORITHM_NAMES = ("status quo", "candidate")
 WIDTH = 420
 FONT = "Helvetica Neue, Arial, Liberation Sans, sans-serif"
-INK, SOFT, LINE, BEFORE, AFTER, BOTH, REGION, LIMIT, PAPER = (
-    "#16202a", "#5b6773", "#dfe4e9", "#76838f", "#0b6e8a", "#3f5462", "#cbe4ec", "#b34701",
-    "#fefefe",
-)  # fmt: skip
-"""Colors of the report's pictures: text, lesser text, grid, status quo, candidate, both, what is shown, a
-threshold, the page.
-
-A page replaces each by a variable of its own, so that the same picture can be read on a dark screen.
-"""
+COLORS = {
+    "ink": "#16202a", "soft": "#5b6773", "line": "#dfe4e9", "before": "#76838f", "after": "#0b6e8a", "both": "#3f5462",
+    "region": "#cbe4ec", "limit": "#b34701", "page": "#fefefe",
+}  # fmt: skip
+"""Colors of the report's pictures: text, lesser text, grid, status quo, candidate, both, what is shown, a threshold,
+the page. A page replaces each by its variable of that name, so that a picture can be read on a dark screen."""
+INK, SOFT, LINE, BEFORE, AFTER, BOTH, REGION, LIMIT, PAPER = COLORS.values()
 WIDE, NARROW = 660, 340
 """Pixels that a picture has on a screen and on a phone."""
 _PAGE = """<!DOCTYPE html>
@@ -57,11 +54,11 @@ class Plot:
     The function makes a `Picture`; a sentence that says why there is nothing to draw; or None.
     """
 
-    def __init__(self, picture: "Callable[[Facts, Frontier], Picture | Sentence | None]") -> None:
+    def __init__(self, picture: Callable[[Facts, Frontier], Picture | Sentence | None]) -> None:
         self.picture = picture
         update_wrapper(self, picture)
 
-    def __call__(self, result: "Result") -> Any:
+    def __call__(self, result: Result) -> Any:
         """The picture as a chart that stands alone, with its title and how to read it; None where there is none."""
         made = self.picture(in_words(result.facts), result.frontier())
         if not isinstance(made, Picture):
@@ -103,20 +100,18 @@ def plain_style(chart: Any) -> Any:
         "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": SOFT,
         "gridColor": LINE, "domain": False, "ticks": False, "labelPadding": 6, "labelLineHeight": 15,
     }  # fmt: skip
+    title = {"anchor": "start", "fontSize": 13, "fontWeight": "normal", "color": SOFT, "offset": 6, "limit": 640}
     framed = chart.configure(font=FONT).configure_view(stroke=None).configure_axis(**axis)
     legend = framed.configure_legend(labelFontSize=13, labelColor=INK, labelLimit=320, padding=0, offset=8)
-    return legend.configure_title(
-        anchor="start", fontSize=13, fontWeight="normal", color=SOFT, offset=6, limit=640
-    ).properties(background="transparent")
+    return legend.configure_title(**title).properties(background="transparent")
 
 
 def finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: int, height: int) -> "alt.LayerChart":
     """Layers in the look of the paper's figures, with a title."""
     import altair as alt
 
-    whole = alt.layer(*layers).properties(title=heading(title, subtitle), width=width, height=height)
-    chart: alt.LayerChart = styled(whole)
-    return chart
+    head = heading(title, subtitle)
+    return cast("alt.LayerChart", styled(alt.layer(*layers).properties(title=head, width=width, height=height)))
 
 
 def styled(chart: Any) -> Any:
@@ -157,13 +152,16 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
         content = vl_convert.vegalite_to_png(spec, scale=2)
     elif suffix == ".pdf":
         content = vl_convert.vegalite_to_pdf(spec)
-    else:
-        content = (_page(spec) if suffix == ".html" else vl_convert.vegalite_to_svg(spec)).encode()
+    elif suffix == ".svg":
+        content = vl_convert.vegalite_to_svg(spec).encode()
+    else:  # a page with its libraries; no string from the data can end a script
+        bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+        content = _PAGE.format(bundle=bundle, spec=spec.replace("<", "\\u003c")).encode()
     write_whole(place, content)
 
 
 def drawable(chart: "Chart") -> str:
-    """A chart as Vega-Lite with every string made safe to display; a raw one can break the drawing."""
+    """A chart as Vega-Lite, every string made safe to display: a raw one can break the drawing."""
     return json.dumps(shown_all(chart.to_dict(), lines=True))
 
 
@@ -179,11 +177,3 @@ def chart_png(chart: "Chart", scale: float = 3) -> bytes:
     import vl_convert
 
     return bytes(vl_convert.vegalite_to_png(drawable(chart.properties(background="white")), scale=scale))
-
-
-def _page(spec: str) -> str:
-    """A chart as a page that needs no network: libraries included; no string from the data can end a script."""
-    import vl_convert
-
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
-    return _PAGE.format(bundle=bundle, spec=json.dumps(json.loads(spec)).replace("<", "\\u003c"))

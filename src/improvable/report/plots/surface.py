@@ -3,37 +3,27 @@
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from improvable._typing import FloatArray
 from improvable.errors import OptionError
+from improvable.question.claim import Gap
 from improvable.report.blocks import Picture, Sentence
-from improvable.report.plots.style import (
-    AFTER,
-    INK,
-    LIMIT,
-    OKABE_ITO,
-    REGION,
-    SOFT,
-    WIDTH,
-    Plot,
-    chart,
-    finished,
-    plain_style,
-)
+from improvable.report.plots import style
+from improvable.report.plots.style import AFTER, Plot, chart
 from improvable.results.facts import Facts, by_component
 from improvable.results.formatting import confidence
+from improvable.results.frontier import Frontier
+from improvable.results.result import Result
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from improvable.question.claim import Gap
-    from improvable.results.frontier import Frontier
-    from improvable.results.result import Result
-
+Window: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
+"""The least and the largest delta of accuracy, and of the gap."""
 BANDS = ("#08306b", "#2b7bba", "#8fc1de", "#d5e5f2", "#f7f7f7")
 """From small p-values, dark, to large ones, light: one hue, so that gray print keeps the order."""
 FINE = 0.1
@@ -47,7 +37,7 @@ OTHER_EDGE = {
 }
 
 
-def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: ArrayLike | None = None) -> "alt.LayerChart":
+def surface(result: Result, accuracy: ArrayLike | None = None, fairness: ArrayLike | None = None) -> "alt.LayerChart":
     """Figure 3: the p-value of every size of improvement, with the exact edge of what is rejected.
 
     Parameters
@@ -66,40 +56,43 @@ def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: Array
     limits, names = _bands(frontier.level)
     cells = _merged_cells(a, f, np.searchsorted(limits, frontier.surface(a, f), side="right"), names)
     unit = "share" if frontier.form == "ratio" else "amount"
-    f_scale, a_scale = (alt.Scale(domain=_window(cells, axis), nice=False) for axis in ("f", "a"))
+    window = (float(a[0]), float(a[-1])), (float(f[0]), float(f[-1]))
+    a_scale, f_scale = (alt.Scale(domain=list(ends), nice=False) for ends in window)
     x = alt.X("f:Q", title=f"gap smaller by more than ({unit})", scale=f_scale)
     y = alt.Y("a:Q", title=f"accuracy higher by more than ({unit})", scale=a_scale)
     band = alt.Color("band:N", sort=None, title="p-value", scale=alt.Scale(domain=names, range=list(BANDS)))
     heat = chart(cells).mark_rect(strokeWidth=0).encode(x=x, x2="f2:Q", y=y, y2="a2:Q", color=band)
     other: Gap = "absolute" if frontier.gap == "signed" else "signed"
-    edge_layers, other_layers = _edge_layers(frontier, cells), _other_edge(frontier, other, cells)
+    edge_layers, other_path = _edge_layers(frontier, window), _staircase(frontier.edge(other), window)
     edge = f"Orange: the exact edge of what is rejected, p = {frontier.level:g}" if edge_layers else "No edge here"
     every = ["Every group must gain the same."] if len(frontier.groups) > 1 else []
-    subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every, *([OTHER_EDGE[other]] if other_layers else [])]
-    layers = [heat, _zero_line(cells), *other_layers, *edge_layers]
-    return finished(layers, "How large an improvement the data support", subtitle, WIDTH, 340)
+    subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every, *([OTHER_EDGE[other]] if other_path else [])]
+    no_change = chart([{"a": 0.0}] if a[0] <= 0 <= a[-1] else [])
+    layers = [heat, no_change.mark_rule(strokeDash=[2, 3], color="#333333").encode(y="a:Q")]
+    if other_path:
+        line = chart([point | {"other": True} for point in other_path])
+        dashed = line.mark_line(color="black", strokeWidth=1.5, strokeDash=[5, 4])
+        layers.append(dashed.encode(x="f:Q", y="a:Q", order="order:Q"))
+    layers += edge_layers
+    return style.finished(layers, "How large an improvement the data support", subtitle, style.WIDTH, 340)
 
 
-def default_grids(result: "Result", sizes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+def default_grids(result: Result, sizes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
     """Deltas of accuracy and of the gap worth looking at, as round numbers: shares, or amounts of their size."""
     a, f = np.linspace(-0.5, 0.5, sizes[0]), np.linspace(0.0, 1.0, sizes[1])
     if result.question.claim.form == "difference":
         first = [one[0] for one in by_component(result.facts)]
-        a *= _size([c["status_quo"] for c in first if c["kind"] == "accuracy"])
-        f *= _size([c["status_quo"] for c in first if c["kind"] == "fairness"])
+        for grid, kind in ((a, "accuracy"), (f, "fairness")):
+            grid *= max((abs(c["status_quo"]) for c in first if c["kind"] == kind and c["status_quo"]), default=1.0)
     return np.array([float(f"{v:.6g}") for v in a]), np.array([float(f"{v:.6g}") for v in f])
 
 
-def intercepts(frontier: "Frontier") -> tuple[float | None, float | None]:
+def intercepts(frontier: Frontier) -> tuple[float | None, float | None]:
     """Where the edge crosses no change in accuracy and no change in the gap: (delta_a, delta_f); None where nowhere."""
     corners = frontier.edge()
     highest = [a for a, f in corners if f > 0 and a > 0]
     widest = [f for a, f in corners if a > 0 and f > 0]
     return max(highest, default=None), max(widest, default=None)
-
-
-def _size(values: Sequence[float | None]) -> float:
-    return max((abs(v) for v in values if v), default=1.0)
 
 
 def _grid(deltas: ArrayLike, name: str) -> FloatArray:
@@ -119,7 +112,8 @@ def _bands(level: float) -> tuple[FloatArray, list[str]]:
 
 def _merged_cells(a: FloatArray, f: FloatArray, band: Any, names: Sequence[str]) -> list[dict[str, Any]]:
     """Rectangles around the grid's points; neighbors of one band are one, which keeps a picture small and seamless."""
-    a_edges, f_edges = _edges(a), _edges(f)
+    # Borders halfway between the points, the outer ones at the outer points.
+    a_edges, f_edges = (np.concatenate([grid[:1], (grid[1:] + grid[:-1]) / 2, grid[-1:]]).tolist() for grid in (a, f))
     cells = []
     for bottom, top in pairwise([0, *(np.flatnonzero((np.diff(band, axis=0) != 0).any(axis=1)) + 1), len(a)]):
         for left, right in pairwise([0, *(np.flatnonzero(np.diff(band[bottom])) + 1), len(f)]):
@@ -128,25 +122,9 @@ def _merged_cells(a: FloatArray, f: FloatArray, band: Any, names: Sequence[str])
     return cells
 
 
-def _edges(grid: FloatArray) -> list[float]:
-    """Borders halfway between the points, the outer ones at the outer points."""
-    return [float(v) for v in [grid[0], *((grid[1:] + grid[:-1]) / 2), grid[-1]]]
-
-
-def _window(cells: Sequence[dict[str, Any]], axis: str) -> list[float]:
-    return [min(cell[axis] for cell in cells), max(cell[f"{axis}2"] for cell in cells)]
-
-
-def _zero_line(cells: Sequence[dict[str, Any]]) -> Any:
-    """No change in accuracy, where that is in the window."""
-    low, high = _window(cells, "a")
-    values = [{"a": 0.0}] if low <= 0 <= high else []
-    return chart(values).mark_rule(strokeDash=[2, 3], color="#333333").encode(y="a:Q")
-
-
-def _staircase(corners: Sequence[tuple[float, float]], cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _staircase(corners: Sequence[tuple[float, float]], window: Window) -> list[dict[str, Any]]:
     """The points of an edge, as far as it is in the window."""
-    (a_low, a_high), (f_low, f_high) = _window(cells, "a"), _window(cells, "f")
+    (a_low, a_high), (f_low, f_high) = window
     seen = [(a, f) for a, f in corners if a > a_low and f > f_low]
     path, floor = [], f_low
     for a, f in seen:
@@ -157,20 +135,13 @@ def _staircase(corners: Sequence[tuple[float, float]], cells: Sequence[dict[str,
     return [point | {"order": i} for i, point in enumerate(path)]
 
 
-def _other_edge(frontier: "Frontier", gap: "Gap", cells: Sequence[dict[str, Any]]) -> list[Any]:
-    """The edge by the statistic that does not decide."""
-    path = [point | {"other": True} for point in _staircase(frontier.edge(gap), cells)]
-    line = chart(path).mark_line(color="black", strokeWidth=1.5, strokeDash=[5, 4])
-    return [line.encode(x="f:Q", y="a:Q", order="order:Q")] if path else []
-
-
-def _edge_layers(frontier: "Frontier", cells: Sequence[dict[str, Any]]) -> list[Any]:
+def _edge_layers(frontier: Frontier, window: Window) -> list[Any]:
     """The edge, its two intercepts and their labels, as far as they are in the window."""
-    path = _staircase(frontier.edge(), cells)
+    path = _staircase(frontier.edge(), window)
     if not path:
         return []
-    (a_low, a_high), (f_low, f_high) = _window(cells, "a"), _window(cells, "f")
-    line = chart(path).mark_line(color=OKABE_ITO[1], strokeWidth=3)
+    (a_low, a_high), (f_low, f_high) = window
+    line = chart(path).mark_line(color=style.OKABE_ITO[1], strokeWidth=3)
     a_cross, f_cross = intercepts(frontier)
     marks: list[dict[str, Any]] = []
     if a_cross is not None and a_cross <= a_high and f_low <= 0:
@@ -193,7 +164,7 @@ def _down(value: float) -> str:
 
 
 @Plot
-def improvement_map(facts: Facts, frontier: "Frontier") -> Picture | Sentence | None:
+def improvement_map(facts: Facts, frontier: Frontier) -> Picture | Sentence | None:
     """Pairs of improvements, in accuracy and in the gap, that are shown at once."""
     if facts["ask"] != "both":
         return None
@@ -209,7 +180,7 @@ def improvement_map(facts: Facts, frontier: "Frontier") -> Picture | Sentence | 
     return Picture("map", "Which sizes of improvement are shown", (words,), f"Shown up to: {'; '.join(said)}.", draw)
 
 
-def draw_region(facts: Facts, frontier: "Frontier", width: int) -> Any:
+def draw_region(facts: Facts, frontier: Frontier, width: int) -> Any:
     import altair as alt
 
     corners, deltas = _corners(frontier), (facts["delta_accuracy"], facts["delta_fairness"])
@@ -219,19 +190,20 @@ def draw_region(facts: Facts, frontier: "Frontier", width: int) -> Any:
     spans = [end - start for start, end in zip(starts, ends, strict=True)]
     every = "of every group " if len(frontier.groups) > 1 else ""
     better = "better" if frontier.lower_is_better else "higher"
-    y, x = (
-        kind(field, title=title, scale=alt.Scale(domain=[start, end], nice=False), axis=_axis(frontier, span))
-        for kind, field, title, start, end, span in zip(
-            (alt.Y, alt.X), ("a:Q", "f:Q"), (f"accuracy {every}{better} by", "gap smaller by"), starts, ends, spans,
-            strict=True,
-        )
-    )  # fmt: skip
+
+    def look(i: int) -> dict[str, Any]:
+        digits = (".0%" if spans[i] > FINE else ".1%") if frontier.form == "ratio" else "~g"
+        axis = alt.Axis(format=digits, labelColor=style.SOFT, tickCount=5)
+        return {"scale": alt.Scale(domain=[starts[i], ends[i]], nice=False), "axis": axis}
+
+    y = alt.Y("a:Q", title=f"accuracy {every}{better} by", **look(0))
+    x = alt.X("f:Q", title="gap smaller by", **look(1))
     steps, path = [], [{"a": corners[0][0], "f": starts[1], "order": 0}]
     lower = [*(a for a, _ in corners[1:]), starts[0]]
     for (a, f), below in zip(corners, lower, strict=True):
         steps.append({"a": starts[0], "a2": a, "f": path[-1]["f"], "f2": f})
         path += [{"a": a, "f": f, "order": len(path)}, {"a": below, "f": f, "order": len(path) + 1}]
-    region = chart(steps).mark_rect(color=REGION, opacity=1).encode(x=x, x2="f2:Q", y=y, y2="a2:Q")
+    region = chart(steps).mark_rect(color=style.REGION, opacity=1).encode(x=x, x2="f2:Q", y=y, y2="a2:Q")
     edge = chart(path).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y, order="order:Q")
     # Both ends are labeled, or one where the labels would overlap.
     few = [corners[-1]] if corners[0][0] - corners[-1][0] < APART * spans[0] else [corners[0], corners[-1]]
@@ -242,26 +214,17 @@ def draw_region(facts: Facts, frontier: "Frontier", width: int) -> Any:
         place = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -8}
         if f - starts[1] > NEAR_AXIS * spans[1]:
             place = {"align": "right", "baseline": "top", "dx": -8, "dy": 8}
-        layers.append(chart([mark]).mark_text(color=INK, fontSize=12, **place).encode(x=x, y=y, text="text:N"))
-    cross = chart([{"a": asked[0], "f": asked[1]}]).mark_point(
-        shape="cross", size=150, color=LIMIT, filled=True, opacity=1, clip=False
-    )
-    drawn = alt.layer(*layers, cross.encode(x=x, y=y))
-    return plain_style(drawn.properties(width=min(width - 70, 430), height=250))
+        layers.append(chart([mark]).mark_text(color=style.INK, fontSize=12, **place).encode(x=x, y=y, text="text:N"))
+    mark = {"shape": "cross", "size": 150, "color": style.LIMIT, "filled": True, "opacity": 1, "clip": False}
+    cross = chart([{"a": asked[0], "f": asked[1]}]).mark_point(**mark).encode(x=x, y=y)
+    return style.plain_style(alt.layer(*layers, cross).properties(width=min(width - 70, 430), height=250))
 
 
-def _corners(frontier: "Frontier") -> list[tuple[float, float]]:
+def _corners(frontier: Frontier) -> list[tuple[float, float]]:
     """Corners of the region with no loss in either respect: accuracy, falling, and gap."""
     return [(a, f) for a, f in frontier.edge() if a > 0 and f > 0]
 
 
-def _axis(frontier: "Frontier", span: float) -> Any:
-    import altair as alt
-
-    form = (".0%" if span > FINE else ".1%") if frontier.form == "ratio" else "~g"
-    return alt.Axis(format=form, labelColor=SOFT, tickCount=5)
-
-
-def _amount(value: float, frontier: "Frontier") -> str:
+def _amount(value: float, frontier: Frontier) -> str:
     """Never rounded up: the edge itself is not shown."""
     return f"{np.floor(value * 1000 + 1e-9) / 10:g}%" if frontier.form == "ratio" else f"{float(f'{value:.4g}'):g}"

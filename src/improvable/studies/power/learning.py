@@ -133,7 +133,7 @@ class Learning:
 
     def summary(self) -> str:
         """The curve as a table, and what it says."""
-        from improvable.report.layout import paragraph
+        from improvable.report.text import paragraph
 
         sizes = sorted({point.training_rows for point in self.points})
         width = max(8, *(len(f"{size:,}") + 2 for size in sizes))
@@ -151,7 +151,7 @@ class Learning:
 
     def plot(self) -> "alt.VConcatChart":
         """Utilities and gap against training rows."""
-        from improvable.report.plots.power import learning_curves
+        from improvable.report.plots import learning_curves
 
         rows = [
             {

@@ -146,7 +146,7 @@ class PowerPlan:
 
     def summary(self) -> str:
         """The plan in words, with the curves as tables."""
-        from improvable.report.layout import paragraph
+        from improvable.report.text import paragraph
 
         if self.hopeless:
             return "\n".join(map(paragraph, [*self._findings(), *(f"Caution: {text}" for text in self.cautions)]))
@@ -156,7 +156,7 @@ class PowerPlan:
 
     def plot(self) -> "alt.LayerChart":
         """Power against rows: of forward repetitions, and of the paper's split, as asked for and at its best."""
-        from improvable.report.plots.power import power_curves
+        from improvable.report.plots import power_curves
 
         rows: list[dict[str, Any]] = [
             {"x": p.rows, "series": _scheme_name(p), "power": p.power, "error": p.error}

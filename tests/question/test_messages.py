@@ -14,7 +14,7 @@ import pytest
 import improvable
 from flat import flat_audit
 from improvable.cli import run
-from improvable.question.argument_names import KNOWN, NAMED, OF_STUDIES, as_options
+from improvable.question.settings import KNOWN, NAMED, OF_STUDIES, as_options
 
 SOURCE = Path(inspect.getfile(improvable)).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")

@@ -1,0 +1,185 @@
+"""Curves of studies: how often a test rejects, what more training rows reach, what secret attempts gain."""
+
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from improvable._typing import IntArray
+from improvable.report.plots import style
+from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, WIDTH, chart, series
+
+if TYPE_CHECKING:
+    import altair as alt
+
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4])
+GAME_DASHES = [[1, 0], [7, 4], [2, 2], [9, 3, 2, 3]]
+MAX_LINEAR = 200
+"""More attempts need a log scale."""
+CURVE_POINTS = 120
+
+
+def power_curves(
+    rows: Sequence[dict[str, Any]],
+    *,
+    x_title: str,
+    title: str,
+    subtitle: Sequence[str],
+    level: float,
+    marks: Sequence[float] = (),
+) -> "alt.LayerChart":
+    """One line per series, with a band of two Monte Carlo errors, and the level.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Each with "x", "series", "power" and "error"; series of one "variant" have the same dashes.
+    x_title, title : str
+    subtitle : sequence of str
+    level : float
+        Drawn as a dashed line.
+    marks : sequence of float
+        Values of x worth a vertical line.
+    """
+    import altair as alt
+
+    values = []
+    for row in rows:
+        low, high = max(0.0, row["power"] - 2 * row["error"]), min(1.0, row["power"] + 2 * row["error"])
+        values.append({**row, "variant": row.get("variant", row["series"]), "low": low, "high": high})
+    variants = list(dict.fromkeys(row["variant"] for row in values))
+    dashes = [DASHES[j % len(DASHES)] for j in range(len(variants))]
+    x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, nice=False))
+    y = alt.Y("power:Q", title="share of rejections", scale=alt.Scale(domain=[0, 1]))
+    color, shape = _series("series", values, legend=True)
+    base = chart(values).encode(x=x, color=color, detail="variant:N")
+    band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
+    dash = alt.StrokeDash("variant:N", sort=variants, title=None, scale=alt.Scale(domain=variants, range=dashes))
+    line = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash)
+    points = base.mark_point(filled=True, size=35, opacity=1).encode(y=y, shape=shape)
+    rule = chart([{"power": level}]).mark_rule(strokeDash=[6, 3], color="#444444").encode(y=y)
+    verticals = chart([{"x": mark} for mark in marks]).mark_rule(strokeDash=[2, 3], color="#444444").encode(x=x)
+    notes = [*subtitle, f"Dashed: the level, {level:g}. Bands: two Monte Carlo errors."]
+    return style.finished([band, rule, verticals, line, points], title, notes, 480, 320)
+
+
+def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> "alt.VConcatChart":
+    """Accuracy of each group above, the gap below, both against training rows.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Each with "x" (training rows), "kind" ("accuracy" or "fairness"), "component" (a group, or "gap"),
+        "algorithm" ("status quo" or "candidate"), "value" and "error".
+    words : str
+        What the picture says, for its subtitle.
+    """
+    import altair as alt
+
+    kinds = {kind: [row for row in rows if row["kind"] == kind] for kind in ("accuracy", "fairness")}
+    panels = [_panel(several, kind) for kind, several in kinds.items() if several]
+    notes = [*wrap(words, 100), "Bands: two Monte Carlo errors of the difference from the status quo."]
+    head = style.heading("What the rule reaches with more training rows", notes)
+    whole = alt.vconcat(*panels).resolve_scale(color="independent", shape="independent").properties(title=head)
+    return cast("alt.VConcatChart", style.styled(whole))
+
+
+def _panel(rows: Sequence[dict[str, Any]], kind: str) -> Any:
+    import altair as alt
+
+    title, height = ("accuracy", 190) if kind == "accuracy" else ("gap", 130)
+    values = [row | {"low": row["value"] - 2 * row["error"], "high": row["value"] + 2 * row["error"]} for row in rows]
+    low, high = style.padded([row[end] for row in values for end in ("low", "high")])
+    sizes = sorted({row["x"] for row in rows})
+    scale = alt.Scale(type="log", nice=False, domain=[sizes[0] / 1.1, sizes[-1] * 1.1])
+    x = alt.X("x:Q", title="training rows", scale=scale, axis=alt.Axis(values=sizes, format=",d", grid=False))
+    y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False, zero=False))
+    color, shape = _series("component", values, legend=len({row["component"] for row in rows}) > 1)
+    dashes = alt.Scale(domain=list(ALGORITHM_NAMES), range=[[4, 4], [1, 0]])
+    dash = alt.StrokeDash("algorithm:N", sort=list(ALGORITHM_NAMES), title=None, scale=dashes)
+    base = chart(values).encode(x=x, color=color)
+    candidate = base.transform_filter("datum.algorithm == 'candidate'")
+    band = candidate.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
+    lines = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash)
+    points = candidate.mark_point(filled=True, size=55, opacity=1).encode(y=y, shape=shape)
+    return alt.layer(band, lines, points).properties(width=480, height=height)
+
+
+def _series(field: str, rows: Sequence[dict[str, Any]], legend: bool) -> tuple[Any, Any]:
+    """The color and the shape of each series, in the order of the rows."""
+    import altair as alt
+
+    names = list(dict.fromkeys(row[field] for row in rows))
+    return series(field, names, OKABE_ITO, SHAPES, title=None, legend=alt.Legend(symbolOpacity=1) if legend else None)
+
+
+def attempts(games: Mapping[str, Any]) -> "alt.LayerChart":
+    """Probability of rejecting a true null against attempts, one line per procedure, with the analyst's choices.
+
+    Parameters
+    ----------
+    games : mapping from scheme to Game
+        As `improvable.studies.game.play` returns them, all for one level.
+    """
+    import altair as alt
+
+    curves, marks = points(games)
+    names = [mark["procedure"] for mark in marks]
+    level = next(iter(games.values())).alpha
+    most = max(point["m"] for point in curves)
+    scale, axis = alt.Scale(domain=[0, most], nice=False), alt.Axis(format=",d", tickMinStep=1)
+    if most > MAX_LINEAR:  # powers of ten, which begin at none
+        powers = [10**power for power in range(int(np.log10(most)) + 1)]
+        scale = alt.Scale(type="symlog", constant=1, domain=[0, most], nice=False)
+        axis = alt.Axis(format=",d", values=[0, *powers])
+    x = alt.X("m:Q", title="secret attempts", scale=scale, axis=axis)
+    percent = alt.Axis(format=".0%", tickCount=5)
+    y = alt.Y("p:Q", title="probability that a true null is rejected", scale=alt.Scale(domain=[0, 1]), axis=percent)
+    look: dict[str, Any] = {"symbolSize": 150, "symbolStrokeWidth": 0, "labelLimit": WIDTH + 100}
+    legend = alt.Legend(orient="bottom", direction="vertical", **look)
+    color, shape = series("procedure", names, OKABE_ITO, SHAPES, title=None, legend=legend)
+    dash = alt.StrokeDash("procedure:N", scale=alt.Scale(domain=names, range=GAME_DASHES[: len(names)]), legend=None)
+    lines = chart(curves).mark_line(strokeWidth=2.2).encode(x=x, y=y, color=color, strokeDash=dash)
+    best = chart(marks).mark_point(size=150, filled=True, opacity=1).encode(x=x, y=y, color=color, shape=shape)
+    rule = chart([{"p": level}]).mark_rule(strokeDash=[2, 3], color="#444444", strokeWidth=1.5).encode(y="p:Q")
+    mixings = "; ".join(f"{scheme}, {game.mixing.name}" for scheme, game in games.items())
+    subtitle = [
+        f"Dotted: {_percent(level)}, what the test promises. Marked: what pays the analyst best.",
+        f"p-values of one data set: {mixings}.",
+    ]
+    return style.finished([rule, lines, best], _title(games), subtitle, WIDTH + 100, 280)
+
+
+def points(games: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The points of the curves, and the analyst's choice on each."""
+    every = [(scheme, game, procedure) for scheme, game in games.items() for procedure in ("s1", "s2")]
+    most = max(10, *(int(1.3 * game.response(procedure).attempts) for _, game, procedure in every))
+    times: IntArray = np.arange(most + 1)
+    if most > MAX_LINEAR:
+        times = np.unique(np.concatenate([np.arange(20), np.geomspace(20, most, CURVE_POINTS).astype(np.int64)]))
+    curves, marks = [], []
+    for scheme, game, procedure in every:
+        best = game.response(procedure)
+        what = "one repetition" if procedure == "s1" else f"lower median of {game.repetitions}"
+        many = f"{best.attempts:,} attempts pay best"
+        pays = {0: "no attempt pays", 1: "1 attempt pays best"}.get(best.attempts, many)
+        name = f"{scheme}, {what}: {pays}, {_percent(best.rejection)} false rejections"
+        chances = game.rejection(times, procedure).tolist()
+        curves += [{"m": m, "p": p, "procedure": name} for m, p in zip(times.tolist(), chances, strict=True)]
+        marks.append({"m": best.attempts, "p": best.rejection, "procedure": name})
+    return curves, marks
+
+
+def _title(games: Mapping[str, Any]) -> str:
+    more_robust, *others = {game.more_robust for game in games.values()}
+    if others:
+        return "How robust procedures are to secret attempts"
+    if more_robust is None:
+        return "Both procedures are equally robust to secret attempts"
+    robust = "The lower median of repetitions" if more_robust == "s2" else "One repetition"
+    return f"{robust} is more robust to secret attempts"
+
+
+def _percent(chance: float) -> str:
+    return f"{100 * chance:.3g}%"
