@@ -20,6 +20,7 @@ Run ``python benchmarks/linear_rules.py [--instances 20] [--nodes 1500] [--resta
 
 import argparse
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -88,9 +89,7 @@ def timed(
 ) -> tuple[Solution, float, list[tuple[float, float]]]:
     """The solution, the seconds it took, and the values held on the way with the seconds until then."""
     begun, held = time.perf_counter(), list[tuple[float, float]]()
-    solution = solve(
-        problem, "fairest", nodes, start, lambda _, value, __: held.append((time.perf_counter() - begun, value))
-    )
+    solution = solve(problem, nodes, start, lambda _, value, __: held.append((time.perf_counter() - begun, value)))
     taken = time.perf_counter() - begun
     if solution.value is not None:
         held.append((taken, solution.value))
@@ -104,7 +103,7 @@ def compare(m: int, d: int, seed: int, nodes: int, restarts: int) -> tuple[float
     target = np.inf if plain.value is None else plain.value
     first = min((at for at, value in log if value <= target + 1e-9), default=seconds)
     begun = time.perf_counter()
-    found = search(problem, "fairest", start, np.random.SeedSequence(1), restarts)
+    found = search(problem, start, np.random.SeedSequence(1), restarts)
     searched = time.perf_counter() - begun
     warm, _, held = timed(problem, max(1, nodes // 12), found.beta)
     reached = searched + min((at for at, value in held if value <= target + 1e-9), default=np.inf)
@@ -131,7 +130,7 @@ def main() -> None:
     problem, start = calibration(m, d, capacity, 0)
     for objective in problem.objectives:
         begun = time.perf_counter()
-        found = search(problem, objective, start, np.random.SeedSequence(1), 0)
+        found = search(replace(problem, objective=objective), start, np.random.SeedSequence(1), 0)
         taken = time.perf_counter() - begun
         outcome = f"value {found.value:.6f}, {'feasible' if found.feasible else 'infeasible'}"
         print(

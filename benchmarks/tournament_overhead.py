@@ -43,7 +43,7 @@ def main() -> None:
         parts = 0.0
         for name in RULES:
             begun = time.perf_counter()
-            for part, judge in folds_of(training, contest.folds):
+            for part, judge in folds_of(training):
                 decide(run_rule(as_rule(name), part, status_quo).algorithm, training.rows.take(judge), "candidate")
             seconds = time.perf_counter() - begun
             parts += seconds

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from improvable.cli import run
-from improvable.results import versions
+from improvable.results import storage
 from improvable.trust import ledger, seal
 
 os.environ["COLUMNS"] = "100"
@@ -64,16 +64,16 @@ class Clock:
             yield
             return
         modules = (ledger, seal)
-        real, now, installed = ledger.now, self.time, versions._installed
+        real, now, installed = ledger.now, self.time, storage._installed
         for module in modules:
             module.now = lambda: now  # type: ignore[attr-defined]
-        versions._installed = lambda: dict.fromkeys(installed(), "1.0")  # type: ignore[assignment]  # seals hold them
+        storage._installed = lambda: dict.fromkeys(installed(), "1.0")  # type: ignore[assignment]  # seals hold them
         try:
             yield
         finally:
             for module in modules:
                 module.now = real  # type: ignore[attr-defined]
-            versions._installed = installed
+            storage._installed = installed
             self.time += timedelta(days=1)
 
 

@@ -29,9 +29,8 @@ from improvable.question.catalog import UTILITIES
 from improvable.question.claim import Claim
 from improvable.question.settings import About, Constraints, Groups, Read, Test
 from improvable.question.utility import Utility
-from improvable.results.audit import Audit
+from improvable.results.audit import Audit, load
 from improvable.results.comparison import Comparison
-from improvable.results.load import load
 
 if TYPE_CHECKING:
     from improvable.report import plots
@@ -41,40 +40,11 @@ if TYPE_CHECKING:
 _LATER = {"plots": ("report.plots", ""), "power": ("studies.power", ""), "verify": ("trust.verification", "verify")}
 
 __all__ = [
-    "UTILITIES",
-    "About",
-    "Algorithm",
-    "AlgorithmError",
-    "Audit",
-    "Claim",
-    "Comparison",
-    "Constraints",
-    "DataError",
-    "Groups",
-    "ImprovableError",
-    "ImprovableWarning",
-    "OptionError",
-    "Read",
-    "RuleError",
-    "Selection",
-    "SelectionRule",
-    "StorageError",
-    "Test",
-    "Training",
-    "UnknownColumnError",
-    "Utility",
-    "__version__",
-    "audit",
-    "compare",
-    "datasets",
-    "export_algorithm",
-    "import_algorithm",
-    "load",
-    "plots",
-    "power",
-    "threshold",
-    "verify",
-]
+    "UTILITIES", "About", "Algorithm", "AlgorithmError", "Audit", "Claim", "Comparison", "Constraints", "DataError",
+    "Groups", "ImprovableError", "ImprovableWarning", "OptionError", "Read", "RuleError", "Selection", "SelectionRule",
+    "StorageError", "Test", "Training", "UnknownColumnError", "Utility", "__version__", "audit", "compare", "datasets",
+    "export_algorithm", "import_algorithm", "load", "plots", "power", "threshold", "verify",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

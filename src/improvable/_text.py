@@ -39,13 +39,7 @@ def hides(character: str) -> bool:
 
 
 def shown(text: str, lines: bool = False) -> str:
-    r"""A text as it may be looked at; different texts stay different.
-
-    Parameters
-    ----------
-    text : str
-    lines : bool
-        Whether its line breaks are ours and stay; a label's own are shown by their number.
+    r"""A text as it may be looked at; different texts stay different. With `lines`, line breaks are ours and stay.
 
     Examples
     --------
@@ -70,8 +64,8 @@ def shown_all(plain: Plain, lines: bool = False) -> Plain:
     elif isinstance(plain, Mapping):
         made = {shown_all(key, lines): shown_all(one, lines) for key, one in plain.items()}
     elif isinstance(plain, list | tuple):
-        made = [shown_all(one, lines) for one in plain]
-    return made if not isinstance(plain, tuple) else type(plain)(made)
+        made = type(plain)(shown_all(one, lines) for one in plain)
+    return made  # type: ignore[no-any-return]
 
 
 def in_cell(text: str) -> str:
@@ -96,8 +90,6 @@ def json_text(plain: Any, indent: int | None = 2) -> str:
     text = json.dumps(plain, indent=indent, ensure_ascii=False)
     if text.isascii() and "\x7f" not in text:
         return text
-    return "".join(_escaped(one) if one != "\n" and hides(one) else one for one in text)
-
-
-def _escaped(character: str) -> str:
-    return json.dumps(character)[1:-1].replace("\x7f", "\\u007f")
+    # Python's JSON escapes every such character but one, delete.
+    hidden = {ord(one): json.dumps(one)[1:-1] for one in set(text) - {"\n"} if hides(one)}
+    return text.translate(hidden | {0x7F: "\\u007f"})

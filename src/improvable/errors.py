@@ -30,7 +30,7 @@ class ImprovableError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """Both in one line, as they may be looked at: they may quote a label or a file's name."""
+        # A message may quote a label or a file's name.
         return shown(f"{self.message} {self.hint}".strip())
 
 
@@ -62,8 +62,8 @@ class ImprovableWarning(UserWarning):
     """Something a reader of the result must know; also kept in ``result.warnings``."""
 
 
-CAPACITY, SHARES, LEVER, COPIES, CODE = "capacity", "shares", "lever", "copies", "code"
-"""First words of kinds of cautions that belong beside the verdict."""
+BESIDE_VERDICT = CAPACITY, SHARES, LEVER, COPIES, CODE = "capacity", "shares", "lever", "copies", "code"
+"""First words of the kinds of cautions that belong beside the verdict."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Caution:
     @property
     def beside_verdict(self) -> bool:
         """Whether it must be read with the verdict: the algorithms may not be comparable, or the test may be rigged."""
-        return self.kind.split(" ")[0] in (CAPACITY, SHARES, LEVER, COPIES, CODE)
+        return self.kind.split(" ")[0] in BESIDE_VERDICT
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -104,23 +104,10 @@ def one_line(error: object, most: int = 200) -> str:
 
 
 def require_extra(what: str, module: str, extra: str, package: str = "") -> None:
-    """Refuse what needs a package that is not installed, and name the extra that brings it.
-
-    Parameters
-    ----------
-    what : str
-        What needs it, as the beginning of a sentence.
-    module : str
-        What would be imported.
-    extra : str
-    package : str
-        What the package is called, where that is not the module's name.
-    """
+    """Refuse what needs a package that is not installed, and name the extra that brings it."""
     if importlib.util.find_spec(module) is None:
-        raise OptionError(
-            f"{what} needs {package or module}, which is not installed.",
-            f"Install it: pip install 'improvable[{extra}]'.",
-        )
+        wrong = f"{what} needs {package or module}, which is not installed."
+        raise OptionError(wrong, f"Install it: pip install 'improvable[{extra}]'.")
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -9,7 +9,8 @@ import pytest
 import improvable
 from improvable.data.engines import ENGINES, as_engine
 from improvable.data.engines.base import Opener, merge_all
-from improvable.data.engines.memory import Memory, open_memory
+from improvable.data.engines.memory import Memory
+from improvable.data.frame import read_rows
 from improvable.data.io.csv import FileFormat
 
 
@@ -17,7 +18,7 @@ def test_a_new_engine_is_one_declaration(monkeypatch: pytest.MonkeyPatch) -> Non
     """It opens data that are its own without being asked, and is offered where a name is misspelled."""
 
     def open_lists(data: Any, workers: int, format_: FileFormat) -> Memory:
-        return open_memory(pl.DataFrame(data), workers, format_)
+        return Memory(read_rows(pl.DataFrame(data), format_), workers)
 
     monkeypatch.setitem(ENGINES, "lists", Opener(open_lists, owns=lambda data: isinstance(data, list)))
     rows = [{"x": 1.0, "g": "a"}, {"x": 2.0, "g": "b"}]

@@ -16,7 +16,7 @@ from improvable.data.engines import as_engine
 from improvable.data.engines.arrow import open_arrow
 from improvable.data.engines.base import run
 from improvable.data.frame import Rows, read_rows
-from improvable.data.io.csv import FileFormat, Note
+from improvable.data.io.csv import FileFormat
 from improvable.data.io.read import read_file
 from improvable.data.keys import fingerprint
 
@@ -77,7 +77,7 @@ def test_texts_are_read_and_what_was_found_out_is_said(
     assert table.frame.to_dict(as_series=False) == values
     assert len(table.notes) == len(said), table.notes
     for note, words in zip(table.notes, said, strict=True):
-        assert words in note.text
+        assert words in note
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_zip_excel_and_statistical_files_are_read(tmp_path: Path) -> None:
         frame.reverse().write_excel(book, "second")
     table = read_file(tmp_path / "a.xlsx")
     assert table.frame.equals(frame)
-    assert table.notes == (Note("'a.xlsx' has 2 sheets; 'first' is read (`sheet` names another)."),)
+    assert table.notes == ("'a.xlsx' has 2 sheets; 'first' is read (`sheet` names another).",)
     assert read_file(tmp_path / "a.xlsx", FileFormat(sheet="second")).frame.equals(frame.reverse())
     coded = pd.DataFrame({"y": [0.0, 1.0, None], "g": [1.0, 2.0, 2.0], "age": [50.0, 99.0, 51.5]})
     labels: dict[str, dict[int | float, str]] = {"g": {1: "men", 2: "women"}, "age": {99: "refused"}}
@@ -128,8 +128,8 @@ def test_zip_excel_and_statistical_files_are_read(tmp_path: Path) -> None:
         table = read_file(tmp_path / f"a.{kind}")
         found = table.frame.to_dict(as_series=False)
         assert found == {"y": [0, 1, None], "g": ["men", "women", "women"], "age": [50.0, 99.0, 51.5]}
-        assert table.notes[0].text == "values of 'g' are read by their labels."
-        assert "not every value of 'age' has a label" in table.notes[1].text
+        assert table.notes[0] == "values of 'g' are read by their labels."
+        assert "not every value of 'age' has a label" in table.notes[1]
     assert read_file(tmp_path / "a.xpt").frame["g"].to_list() == [1, 2, 2]
 
 

@@ -112,7 +112,7 @@ def test_repetitions_are_those_of_one_batch_and_one_thread(
 
 
 def _fit(ready: Prepared, training: Sample, part: Part) -> Fitted:
-    return fit_part(ready.plan, ready.features, training, part, ready.seed, Progress(2, enabled=False))
+    return fit_part(ready, training, part, Progress(2, enabled=False))
 
 
 def _concluded(

@@ -13,7 +13,7 @@ import improvable
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import read_rows
 from improvable.data.keys import Keying, mix, siphash, tell_apart, with_keys
-from improvable.procedure.split import Part, choose, make_splitting
+from improvable.procedure.split import Part, choose, forward_cuts, make_splitting
 from people import audited, make_people
 
 
@@ -168,3 +168,7 @@ def test_blocks_begin_exactly_at_their_cuts() -> None:
         places = np.array([edge - np.uint64(1), edge, following - np.uint64(1)], dtype=np.uint64)
         assert splitting.block_of(places).tolist() == [block - 1, block, block]
     assert splitting.block_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [0, 4]
+
+
+def test_a_first_block_that_grows_keeps_the_later_cuts_that_are_far_enough() -> None:
+    assert forward_cuts(0.25, "30 rows of group 'b'").ends == (0.25, 0.4, 0.7)

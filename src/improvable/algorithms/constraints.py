@@ -57,13 +57,8 @@ def make_limits(constraints: Constraints, capacity: float | str | None) -> Limit
         raise OptionError(f"`selection_gap` is {selection_gap:g}.", "It is a difference of rates, from 0 to below 1.")
     same_share = capacity == SAME_SHARE
     share = None if capacity is None or same_share else check_capacity(capacity)
-    return Limits(
-        monotone=signs,
-        selection_gap=selection_gap,
-        group_blind=constraints.group_blind,
-        capacity=share,
-        same_share=same_share,
-    )
+    blind = constraints.group_blind
+    return Limits(monotone=signs, selection_gap=selection_gap, group_blind=blind, capacity=share, same_share=same_share)
 
 
 def check_features(limits: Limits, rows: Rows, features: Sequence[str]) -> None:
@@ -92,13 +87,12 @@ def refuse_unhonored(limits: Limits, rule: Any, rules: Mapping[str, Any]) -> Non
 def selection_rates(decision: FloatArray, sample: Sample) -> dict[str, float]:
     """Share selected of every group, of rows or of their weight."""
     weights = np.ones(len(sample)) if sample.weights is None else sample.weights
-    out = {}
-    for attribute in sample.grouping.attributes:
-        level = attribute.member[sample.grouping.codes]
-        for g, group in enumerate(attribute.levels):
-            mine = level == g
-            out[group] = float(weights[mine & (decision != 0)].sum() / weights[mine].sum())
-    return out
+    return {
+        group: float(weights[mine & (decision != 0)].sum() / weights[mine].sum())
+        for attribute in sample.grouping.attributes
+        for g, group in enumerate(attribute.levels)
+        for mine in [attribute.member[sample.grouping.codes] == g]
+    }
 
 
 def selection_gap(decision: FloatArray, sample: Sample) -> float:

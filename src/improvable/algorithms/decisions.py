@@ -11,14 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from improvable._typing import FloatArray
-from improvable.algorithms.models import (
-    FittedModel,
-    LinearClassifier,
-    RowFunction,
-    fitted_model,
-    function_name,
-    one_per_row,
-)
+from improvable.algorithms import models
+from improvable.algorithms.models import FittedModel, LinearClassifier, RowFunction
 from improvable.algorithms.thresholds import ScoreColumn, Threshold, ThresholdedScore, TieBreaking, threshold
 from improvable.data.columns import Reads
 from improvable.data.frame import FrameLike, Rows, read_rows
@@ -66,29 +60,19 @@ def as_algorithm(spec: Any) -> Algorithm | Threshold:
         return DecisionColumn(spec["decision"]) if "decision" in spec else threshold(**spec)
     if isinstance(spec, Threshold | ThresholdedScore | DecisionColumn | FittedModel | LinearClassifier | RowFunction):
         return spec
-    if hasattr(spec, "decide"):
-        return RowFunction(spec.decide)
-    if hasattr(spec, "predict"):
-        return fitted_model(spec)
-    if callable(spec):
-        return RowFunction(spec)
-    raise OptionError(
-        f"a {type(spec).__name__} cannot decide.",
-        "Give a column of decisions, threshold(...), a fitted scikit-learn model or a function of the rows.",
-    )
+    if hasattr(spec, "predict") and not hasattr(spec, "decide"):
+        return models.fitted_model(spec)
+    if hasattr(spec, "decide") or callable(spec):
+        return RowFunction(getattr(spec, "decide", spec))
+    how = "Give a column of decisions, threshold(...), a fitted scikit-learn model or a function of the rows."
+    raise OptionError(f"a {type(spec).__name__} cannot decide.", how)
 
 
 def prepare(
-    algorithm: Algorithm | Threshold,
-    training: Rows,
-    weights: FloatArray | None = None,
-    breaking: TieBreaking | None = None,
+    algorithm: Algorithm | Threshold, rows: Rows, weights: FloatArray | None = None, breaking: TieBreaking | None = None
 ) -> Algorithm:
-    """Complete an algorithm from training rows; one that is complete stays as it is.
-
-    Without `breaking`, rows that tie at a cutoff are not selected: the paper's letter.
-    """
-    return algorithm.prepare(training, weights, breaking) if isinstance(algorithm, Threshold) else algorithm
+    """Complete an algorithm from training rows; without `breaking`, rows that tie at a cutoff are not selected."""
+    return algorithm.prepare(rows, weights, breaking) if isinstance(algorithm, Threshold) else algorithm
 
 
 def capacity_of(algorithm: Algorithm | Threshold) -> float | None:
@@ -119,7 +103,7 @@ def describe(algorithm: Algorithm | Threshold) -> str:
     elif isinstance(source, FittedModel):
         name = f"model '{type(source.estimator).__name__}'"
     elif isinstance(source, RowFunction):
-        name = f"function '{function_name(source.function)}'"
+        name = f"function '{models.function_name(source.function)}'"
     else:
         name = f"'{type(source).__name__}'"
     if isinstance(algorithm, Threshold):
@@ -138,15 +122,12 @@ def decide(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
     except UnknownColumnError as error:
         shown = ", ".join(rows.columns[:8]) + (", ..." if len(rows.columns) > 8 else "")
         raise AlgorithmError(f"{whose}: {error.message}", f"It is shown these columns: {shown}.") from error
-    return one_per_row(answer, rows, f"the {whose}")
+    return models.one_per_row(answer, rows, f"the {whose}")
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several algorithms decides for each row, chosen by a hash of what they read: equal rows are decided alike.
-
-    What a forward repetition tests.
-    """
+    """One of several algorithms decides for each row, chosen by a hash of what they read: equal rows alike."""
 
     algorithms: tuple[Algorithm, ...]
     weights: tuple[float, ...]  # the share of rows that each decides for; they add up to one
@@ -164,6 +145,5 @@ class Mixture:
 
 def mix(algorithms: Sequence[Algorithm], weights: Sequence[float], features: Sequence[str], seed: int) -> Algorithm:
     """The mixture; of one algorithm, itself."""
-    if len(algorithms) == 1:
-        return algorithms[0]
-    return Mixture(tuple(algorithms), tuple(weights), tuple(features), seed)
+    several = Mixture(tuple(algorithms), tuple(weights), tuple(features), seed)
+    return several if len(algorithms) > 1 else algorithms[0]

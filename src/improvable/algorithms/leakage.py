@@ -78,7 +78,7 @@ def read_column(rows: Rows, name: str) -> Column:
         values = [_moment(text) for text in series.to_list()] if texts else series.to_physical().cast(float).to_numpy()
         return Column(name, np.array(values, dtype=np.float64), ordered=True)
     known = series.drop_nulls().unique().sort().to_list()
-    numbers = [written_number(text) for text in known] if len(known) > MAX_VALUES else [None]
+    numbers = map(written_number, known) if len(known) > MAX_VALUES else ()
     parsed = [number for number in numbers if number is not None]
     is_number = len(parsed) == len(known)
     meaning = dict(zip(known, parsed if is_number else map(float, range(len(known))), strict=True))
@@ -91,7 +91,7 @@ def _moment(text: str | None) -> float:
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:
-        return float("nan")
+        return np.nan
     since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     return float(since.days if len(text or "") == DAY else since // timedelta(microseconds=1))
 
@@ -135,15 +135,12 @@ def _varies(codes: IntArray, fewest: int) -> bool:
 def _cutoffs_tell(values: FloatArray, codes: IntArray) -> bool:
     """Whether rows in the order of a column are in blocks of one level each, with no value in two blocks."""
     order, occurring = np.argsort(values, kind="stable"), int((np.bincount(codes) > 0).sum())
-    steps = np.diff(codes[order])
+    steps, ordered = np.diff(codes[order]), values[order]
     edges = np.flatnonzero(steps)
-    if len(edges) != occurring - 1:
-        return False
     # Levels that few rows share are in blocks whatever the order: they must rise or fall throughout.
     many = occurring > len(codes) // MIN_ROWS_PER_VALUE
-    if many and not ((steps >= 0).all() or (steps <= 0).all()):
+    if len(edges) != occurring - 1 or (many and not ((steps >= 0).all() or (steps <= 0).all())):
         return False
-    ordered = values[order]
     return bool((ordered[edges] < ordered[edges + 1]).all())
 
 
@@ -166,8 +163,7 @@ def bins_of(column: Column) -> tuple[IntArray, int]:
         return np.isnan(values).astype(np.int64), 2
     edges = learned[np.flatnonzero(np.diff(learned, prepend=np.nan) != 0)]
     if column.ordered and len(edges) > MAX_BINS:
-        places = (np.arange(MAX_BINS) * len(learned)) // MAX_BINS
-        edges = np.unique(learned[places])
+        edges = np.unique(learned[(np.arange(MAX_BINS) * len(learned)) // MAX_BINS])
     bins = np.searchsorted(edges, values, side="left").astype(np.int64)
     if not column.ordered:  # a string that the first half lacks matches none
         known = edges[np.minimum(bins, len(edges) - 1)] == values
@@ -200,8 +196,7 @@ def told(column: Column, bins: IntArray, count: int, target: Target) -> float | 
         from sklearn.isotonic import IsotonicRegression
 
         # Bins are too coarse for outcomes with long tails; a rising or falling curve is not.
-        curve = IsotonicRegression(increasing="auto", out_of_bounds="clip")
-        curve.fit(column.values[learn], values[learn])
+        curve = IsotonicRegression(increasing="auto", out_of_bounds="clip").fit(column.values[learn], values[learn])
         predicted = np.full(len(values), values[:half].mean())
         predicted[score] = curve.predict(column.values[score])
         found = max(found, _r_squared(values[half:], predicted[half:]))
@@ -228,10 +223,8 @@ def _r_squared(values: FloatArray, predicted: FloatArray) -> float:
 
 
 def told_together(columns: Sequence[Column], bins: Sequence[tuple[IntArray, int]], target: Target) -> float | None:
-    """The AUC with which all columns together tell a level from all others, cross-validated in two halves.
-
-    A linear discriminant: cheap, the same numbers every time, and for ranking rows as good as a logistic regression.
-    """
+    """The AUC with which all columns together tell a level from all others, cross-validated in two halves."""
+    # A linear discriminant: cheap, the same numbers every time, and for ranking rows as good as a logistic regression.
     half = len(target.codes) // 2
     answers = np.eye(target.levels)[target.codes]
     parts = [part for column in columns if column.ordered for part in _filled(column)]
@@ -240,12 +233,10 @@ def told_together(columns: Sequence[Column], bins: Sequence[tuple[IntArray, int]
     found = []
     for learn, score in (halves, halves[::-1]):
         # Of a string, the share of each level among the rows that have it.
+        sizes = [np.bincount(cut[learn], minlength=count) for cut, count in named]
         shares = [
-            _means(
-                np.bincount(cut[learn], weights=answers[learn, level], minlength=count),
-                np.bincount(cut[learn], minlength=count),
-            )[cut]
-            for cut, count in named
+            _means(np.bincount(cut[learn], weights=answers[learn, level], minlength=count), size)[cut]
+            for (cut, count), size in zip(named, sizes, strict=True)
             for level in target.compared
         ]
         matrix = np.array([(part - part.mean()) / (float(part.std()) or 1.0) for part in (*parts, *shares)])

@@ -7,7 +7,7 @@ row already.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,10 +90,8 @@ class RowFunction:
         except Exception as error:
             columns = ", ".join(rows.columns[:8]) + (", ..." if len(rows.columns) > 8 else "")
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
-            raise AlgorithmError(
-                f"the function '{name}' failed on the rows: {reason}.",
-                f"It is called with a frame of the columns {columns}.",
-            ) from error
+            message = f"the function '{name}' failed on the rows: {reason}."
+            raise AlgorithmError(message, f"It is called with a frame of the columns {columns}.") from error
         return one_per_row(answer, rows, f"the function '{name}'")
 
 
@@ -126,9 +124,8 @@ class FittedModel:
             rows.require(self.features)
             answer = np.asarray(method(self.input(rows)), dtype=np.float64)
         except UnknownColumnError as error:
-            raise AlgorithmError(
-                f"the model '{name}' reads a column that is not there: {error.message}", error.hint
-            ) from error
+            message = f"the model '{name}' reads a column that is not there: {error.message}"
+            raise AlgorithmError(message, error.hint) from error
         except Exception as error:
             raise AlgorithmError(f"the model '{name}' failed: {' '.join(str(error).split())[:200]}") from error
         return one_per_row(answer, rows, f"the model '{name}'")
@@ -150,10 +147,8 @@ def final_input(estimator: Any, x: Any) -> FloatArray:
 def fitted_model(estimator: Any) -> FittedModel:
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
-        raise AlgorithmError(
-            f"the model '{type(estimator).__name__}' does not know its columns.",
-            "Fit it on a data frame with named columns, or give a function of the rows.",
-        )
+        message = f"the model '{type(estimator).__name__}' does not know its columns."
+        raise AlgorithmError(message, "Fit it on a data frame with named columns, or give a function of the rows.")
     return FittedModel(estimator, tuple(map(str, names)))
 
 
@@ -176,21 +171,17 @@ class LinearClassifier:
 def named_columns(rows: Rows, features: tuple[str, ...]) -> Any:
     """The caller's own kind of frame where scikit-learn can read it, Polars otherwise."""
     frame = rows.frame.select(list(features))
-    if frame.implementation.is_pandas() or frame.implementation.is_polars():
-        return frame.to_native()
-    return frame.to_polars()
+    readable = frame.implementation.is_pandas() or frame.implementation.is_polars()
+    return frame.to_native() if readable else frame.to_polars()
 
 
 def one_per_row(answer: FloatArray, rows: Rows, who: str) -> FloatArray:
     if answer.shape != (len(rows),):
-        raise AlgorithmError(
-            f"{who} gave an answer of shape {answer.shape} for {len(rows):,} rows.", "It must give one number per row."
-        )
-    bad = int((~np.isfinite(answer)).sum())
-    if bad:
-        raise AlgorithmError(
-            f"{who} gave a missing or infinite answer for {bad:,} rows.", "Check what it does with them."
-        )
+        what = f"{who} gave an answer of shape {answer.shape} for {len(rows):,} rows."
+        raise AlgorithmError(what, "It must give one number per row.")
+    if bad := int((~np.isfinite(answer)).sum()):
+        what = f"{who} gave a missing or infinite answer for {bad:,} rows."
+        raise AlgorithmError(what, "Check what it does with them.")
     return answer
 
 
@@ -216,8 +207,7 @@ def steady(part: Part) -> Part:
         same = replace(part, estimator=ByColumns(part.estimator))
     elif hasattr(part, "scorer"):
         same = replace(same, scorer=steady(same.scorer))
-    found: Part = same
-    return found
+    return cast(Part, same)
 
 
 def _is_linear(estimator: Any) -> bool:

@@ -26,8 +26,7 @@ from improvable.errors import ImprovableWarning, StorageError, require_extra
 FORMAT = 1
 FUNCTION = "improvable.algorithms.models.RowFunction"
 SUPPORTED = "Export columns of decisions or scores, and fitted models of this package or of scikit-learn."
-VERSIONED = ("scikit-learn", "skrub")
-"""Libraries whose version may change what a fitted model does."""
+VERSIONED = ("scikit-learn", "skrub")  # libraries whose version may change what a fitted model does
 
 TRUSTED = frozenset(
     f"{module}.{name}"
@@ -125,10 +124,8 @@ def import_algorithm(path: str | Path) -> Algorithm:
     except Exception as error:
         raise StorageError(f"'{path}' is damaged or not a skops file.", "Export the algorithm again.") from error
     if untrusted:
-        raise StorageError(
-            f"'{path}' names a type that is not trusted: {', '.join(untrusted)}.",
-            "Read only files that export_algorithm wrote.",
-        )
+        what = f"'{path}' names a type that is not trusted: {', '.join(untrusted)}."
+        raise StorageError(what, "Read only files that export_algorithm wrote.")
     try:
         contents = skops.loads(data, trusted=sorted(TRUSTED))
     except Exception as error:

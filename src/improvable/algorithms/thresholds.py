@@ -71,7 +71,6 @@ class ThresholdedScore:
 
     @property
     def declared(self) -> dict[str, Any] | None:
-        """In writing, where the score is a column."""
         return {"score": self.scorer.column, "above": self.cutoff} if isinstance(self.scorer, ScoreColumn) else None
 
     @property
@@ -109,7 +108,6 @@ class Threshold:
 
     @property
     def declared(self) -> dict[str, Any] | None:
-        """In writing, where the score is a column."""
         column = self.scorer.column if isinstance(self.scorer, ScoreColumn) else None
         return None if column is None else {"score": column, "capacity": self.capacity}
 
@@ -117,8 +115,7 @@ class Threshold:
         self, rows: Rows, weights: FloatArray | None = None, breaking: TieBreaking | None = None
     ) -> ThresholdedScore:
         """Complete from training rows."""
-        scores = self.scorer.score(rows) if self.honest is None else self.honest()
-        return self.complete(scores, weights, breaking)
+        return self.complete(self.scorer.score(rows) if self.honest is None else self.honest(), weights, breaking)
 
     def complete(
         self, scores: FloatArray, weights: FloatArray | None = None, breaking: TieBreaking | None = None
@@ -138,14 +135,7 @@ def score_unit(scores: FloatArray) -> float:
 
 
 def tied_share(scores: FloatArray, place: float, capacity: float, weights: FloatArray | None = None) -> float:
-    """The share of rows at the cutoff that must be selected, beside all rows above it, to meet the capacity.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tied_share(np.array([1.0, 1.0, 1.0, 1.0, 2.0]), 1.0, 0.4)
-    0.25
-    """
+    """The share of rows at the cutoff that must be selected, beside all rows above it, to meet the capacity."""
     weights = np.ones(len(scores)) if weights is None else weights
     tied = float(weights[scores == place].sum())
     if tied == 0:
@@ -155,15 +145,7 @@ def tied_share(scores: FloatArray, place: float, capacity: float, weights: Float
 
 
 def cutoff(scores: FloatArray, capacity: float, weights: FloatArray | None = None) -> float:
-    """The (1 - capacity) quantile. Whole-number weights count repeated rows; other weights are scaled to mean one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scores, weights = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 3.0, 1.0])
-    >>> cutoff(scores, 0.3, weights) == cutoff(np.repeat(scores, [2, 1, 3, 1]), 0.3)
-    True
-    """
+    """The (1 - capacity) quantile. Whole-number weights count repeated rows; other weights are scaled to mean one."""
     if weights is None:
         return float(np.quantile(scores, 1 - capacity))
     if not (weights == np.round(weights)).all():
@@ -172,9 +154,8 @@ def cutoff(scores: FloatArray, capacity: float, weights: FloatArray | None = Non
     reached = np.cumsum(weights[order])
     place = (1 - capacity) * (reached[-1] - 1)
     below = np.floor(place)
-    low, high = (
-        scores[order[min(int(np.searchsorted(reached, at, side="right")), len(order) - 1)]] for at in (below, below + 1)
-    )
+    around = np.searchsorted(reached, [below, below + 1], side="right")
+    low, high = scores[order[np.minimum(around, len(order) - 1)]]
     return float(low + (place - below) * (high - low))
 
 
@@ -204,22 +185,12 @@ def threshold(score: Any, *, capacity: float | None = None, above: float | None 
     4.0
     """
     if (capacity is None) == (above is None):
-        raise OptionError(
-            "a threshold needs either a capacity or a fixed cutoff.", "Give `capacity=0.03` or `above=4`."
-        )
-    scorer: Score
-    if isinstance(score, str):
-        scorer = ScoreColumn(score)
-    elif hasattr(score, "predict"):
-        scorer = fitted_model(score)
-    elif callable(score):
-        scorer = RowFunction(score)
-    else:
-        raise OptionError(
-            f"a {type(score).__name__} is not a score.",
-            "Give a column name, a fitted scikit-learn model or a function of the rows.",
-        )
-    if capacity is not None:
-        return Threshold(scorer, check_capacity(capacity))
-    assert above is not None
-    return ThresholdedScore(scorer, float(above))
+        raise OptionError("a threshold needs a capacity or a fixed cutoff.", "Give `capacity=0.03` or `above=4`.")
+    if not (isinstance(score, str) or hasattr(score, "predict") or callable(score)):
+        how = "Give a column name, a fitted scikit-learn model or a function of the rows."
+        raise OptionError(f"a {type(score).__name__} is not a score.", how)
+    make = ScoreColumn if isinstance(score, str) else fitted_model if hasattr(score, "predict") else RowFunction
+    scorer: Score = make(score)
+    if above is not None:
+        return ThresholdedScore(scorer, float(above))
+    return Threshold(scorer, check_capacity(capacity))

@@ -118,7 +118,7 @@ def report(
       improvable report run --to report.pdf
     """
     from improvable.report.write import checked_report
-    from improvable.results.load import load
+    from improvable.results.audit import load
 
     checked_report(to)
     load(run).report(to)

@@ -9,7 +9,7 @@ from improvable.cli import options as o
 from improvable.cli.output import check_outputs, put_json, quietly, say, warn
 from improvable.errors import OptionError, one_of
 from improvable.question.options import parse_names
-from improvable.trust.ledger import open_recorder, reading_facts
+from improvable.trust.ledger import PLANNED, open_recorder, reading_facts
 
 if TYPE_CHECKING:
     from improvable.studies.power import AssumedGroup, PowerPlan
@@ -125,11 +125,10 @@ def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: di
     pilot = read_rows(data, format_)
     say(f"Fitting the rule {how['fits']} times on each of six parts of '{data}' ...", err=True)
     recorder = open_recorder(Memory(pilot, 1), data, ledger)
-    runs = recorder.plan("power", {"seed": question["seed"]} | reading_facts(format_))
+    runs = recorder.add(PLANNED, {"kind": "power", "seed": question["seed"]} | reading_facts(format_))
     plan = quietly(lambda: power_from_pilot(pilot, **how, **question))
     for note in pilot.notes:
-        if not note.column:
-            warn(note.text)
+        warn(note)
     say(runs, err=True)
     return plan
 

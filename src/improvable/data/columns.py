@@ -1,8 +1,10 @@
 """Columns and their roles: which ones an analysis reads, and which of them a candidate may read."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,12 +12,20 @@ from improvable._typing import FloatArray
 from improvable.data.frame import Rows, require_columns
 from improvable.errors import Caution, DataError, OptionError
 from improvable.question.design import Design
+from improvable.question.settings import Settings
 
 MAX_CATEGORIES = 40
 MIN_ROWS_OF_AN_ID = 100
 NEARLY_ALL = 0.95
 EXCLUDED, NOT_NAMED = "excluded", "not among the features named"
 AN_ID = "tells rows apart, as an id does"
+UNFIT = {
+    "useless": ("constant or empty", "columns that are constant or empty are not used: {}."),
+    "ids": (AN_ID, "columns that tell rows apart, as a name or an id does, are not used: {}. To use one, name it in "
+            "`features`."),
+    "nested": ("lists or records", "columns of lists or records are not used: {}."),
+}  # fmt: skip
+"""What makes a column unfit to be a feature: the reason, and the caution."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +39,6 @@ class Reads:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of an audit or a comparison."""
-
     numeric: tuple[str, ...]  # must be complete numbers
     labels: tuple[str, ...]  # must be complete: groups, clusters, strata
     in_use: tuple[str, ...]  # scores and decisions of the status quo
@@ -45,19 +53,19 @@ def make_columns(
     available: Sequence[str],
     design: Design,
     algorithms: Sequence[Reads],
-    *,
-    target: str | None = None,
-    features: Sequence[str] | None = (),
-    exclude: Sequence[str] = (),
-    row_id: str | None = None,
+    settings: Settings | None = None,
     everything: bool = False,
 ) -> Columns:
     """Find the columns that are named; the first algorithm is the status quo.
 
-    Without `features`, a candidate may read every column that has no other role; with `everything`, the caller's own
-    rule may read any column at all.
+    The settings of an audit name features; by default a candidate may read every column that has no other role. With
+    `everything`, the caller's own rule may read any column at all.
     """
     question = design.question
+    named: tuple[str | None, str | None, Sequence[str] | None, Sequence[str]] = (None, None, (), ())
+    if settings is not None:
+        named = settings.target or settings.outcome, settings.row_id, settings.features, settings.exclude
+    target, row_id, features, exclude = named
     numbers = [name for algorithm in algorithms for name in algorithm.numbers]
     inputs = [name for algorithm in algorithms for name in algorithm.features]
     roles = [name for name in (*design.outcome_columns, target, *numbers, question.weight) if name is not None]
@@ -65,15 +73,13 @@ def make_columns(
     roles = [*numeric, *labels, *inputs, *([row_id] if row_id is not None else [])]
     require_columns(available, roles)
     excluded = match_columns(available, exclude)
-    left_out = set(excluded)
     if features is None:
+        left_out = set(excluded)
         chosen = tuple(name for name in available if name not in left_out)
     else:
-        barred = {*design.outcome_columns, target, question.weight, *labels}
-        chosen = match_columns(available, features, {name for name in barred if name is not None})
-    taken = set(roles) - set(inputs)
+        chosen = match_columns(available, features, {*design.outcome_columns, target, question.weight, *labels})
+    taken, in_use = set(roles) - set(inputs), algorithms[0].numbers
     unknown = any(one.anything for one in algorithms) or any(utility.reads_rows for utility in design.utilities)
-    in_use = algorithms[0].numbers
     asked = dict.fromkeys([question.outcome, *question.group, *in_use, *algorithms[0].features])
     return Columns(
         numeric=numeric,
@@ -87,7 +93,9 @@ def make_columns(
     )
 
 
-def match_columns(available: Sequence[str], names: Sequence[str], barred: Collection[str] = ()) -> tuple[str, ...]:
+def match_columns(
+    available: Sequence[str], names: Sequence[str], barred: Collection[str | None] = ()
+) -> tuple[str, ...]:
     """The columns named; * and ? in a name that is no column stand for anything but the barred columns."""
     known = set(available)
     found: dict[str, None] = {}
@@ -114,77 +122,67 @@ class Features:
 def choose_features(
     rows: Rows,
     design: Design,
-    in_use: Sequence[str],
-    target: str,
-    features: Sequence[str] | None,
-    exclude: Sequence[str],
+    columns: Columns,
+    settings: Settings,
+    missing: Mapping[str, int],
+    infinite: Mapping[str, int],
     available: Sequence[str],
 ) -> Features:
     """The columns asked for; by default all but outcomes, groups, weights, clusters, and the columns in use.
 
     In use are the status quo's score or decisions; a pattern such as * matches these too. Constant and empty columns
     are dropped. A column that identifies its rows (a name, an id) is left out unless it was asked for by its own name.
-    `available` has all columns of the data, read or not.
+    `rows` are some of the rows; `missing` and `infinite` values are counted in all. `available` has all columns of the
+    data, read or not.
     """
-    question = design.question
-    outcomes = list(dict.fromkeys([*design.outcome_columns, target]))
-    roles = [name for name in (question.weight, question.cluster, question.stratum) if name is not None]
-    require_columns(rows.columns, [*question.group, *outcomes, *roles])
-    excluded = set(match_columns(rows.columns, exclude))
-    taken = {*question.group, *outcomes, *roles, *excluded}
+    question, features, row_id = design.question, settings.features, settings.row_id
+    target, excluded = settings.target or settings.outcome, {*columns.excluded, row_id}
+    taken = {*design.outcome_columns, target, question.weight, *design.label_columns, *excluded}
     if features is None:
-        others = taken.union(in_use)
+        others = taken.union(columns.in_use)
         chosen = tuple(name for name in rows.columns if name not in others)
     else:
         chosen = match_columns(rows.columns, features, taken)
-        if leaked := [name for name in chosen if name in outcomes]:
-            raise OptionError(
-                f"'{leaked[0]}' is an outcome and cannot be a feature.",
-                "A candidate decides before outcomes are known.",
-            )
+        if leaked := [name for name in chosen if name in (*design.outcome_columns, target)]:
+            hint = "A candidate decides before outcomes are known."
+            raise OptionError(f"'{leaked[0]}' is an outcome and cannot be a feature.", hint)
         chosen = tuple(name for name in chosen if name not in excluded)
-    kinds = {name: _kind(rows, name) for name in chosen}
-    useless = [name for name, kind in kinds.items() if kind.useless]
-    ids = [name for name, kind in kinds.items() if kind.identifies and name not in (features or ())]
-    nested = [name for name, kind in kinds.items() if kind.nested]
-    dropped = [*useless, *ids, *nested]
+    for name in chosen:
+        if count := infinite[name]:
+            raise DataError(f"column '{name}' has {count:,} infinite values.", "Fix them, or exclude the column.")
+    kinds = {name: _kind(rows, name, missing[name]) for name in chosen}
+    unfit: dict[str, list[str]] = {why: [] for why in UNFIT}
+    for name, kind in kinds.items():
+        if kind.unfit and not (kind.unfit == "ids" and name in (features or ())):
+            unfit[kind.unfit].append(name)
+    dropped = list(chain.from_iterable(unfit.values()))
     unused = set(dropped)
     kept = tuple(name for name in chosen if name not in unused)
-    if not kept and dropped:
-        raise DataError(
-            f"no column is left for the candidate to read: {_listed(dropped)} "
-            f"{'is' if len(dropped) == 1 else 'are'} constant, empty, nested or an id.",
-            "Name features, or exclude fewer columns.",
-        )
     if not kept:
-        raise DataError(
-            "no column is left for the candidate to read: the data have none but outcomes, groups, the status quo's "
-            "and what is excluded.",
-            "Bring columns that a candidate may read, or exclude fewer.",
-        )
-    why = {
-        "useless": (useless, "constant or empty", "columns that are constant or empty are not used: {}."),
-        "ids": (ids, AN_ID, "columns that tell rows apart, as a name or an id does, are not used: {}. To use one, name "
-                "it in `features`."),
-        "nested": (nested, "lists or records", "columns of lists or records are not used: {}."),
-    }  # fmt: skip
+        found = "the data have none but outcomes, groups, the status quo's and what is excluded."
+        hint = "Bring columns that a candidate may read, or exclude fewer."
+        if dropped:
+            found = f"{_listed(dropped)} {'is' if len(dropped) == 1 else 'are'} constant, empty, nested or an id."
+            hint = "Name features, or exclude fewer columns."
+        raise DataError(f"no column is left for the candidate to read: {found}", hint)
     way = "`features=['*']`" if features is None else "name it in `features`"
     in_turn: list[tuple[Iterable[str | None], str]] = [
-        (excluded, EXCLUDED),
-        (in_use, f"the status quo decides by it; to let a candidate read it: {way}"),
+        (columns.excluded, EXCLUDED),
+        (columns.in_use, f"the status quo decides by it; to let a candidate read it: {way}"),
         ([question.cluster], "cluster"),
         ([question.weight], "weight"),
         ([target], "what the rule predicts"),
         (design.outcome_columns, "outcome"),
         (question.group, "group"),
-        *((names, reason) for names, reason, _ in why.values()),
+        *((unfit[why], reason) for why, (reason, _) in UNFIT.items()),
+        ([row_id], "row id"),
     ]
     reasons = {name: reason for names, reason in in_turn for name in names}  # the last reason given holds
     return Features(
         columns=kept,
         treatment={name: kinds[name].words for name in kept},
         plain=all(kinds[name].plain for name in kept),
-        cautions=tuple(Caution(kind, text.format(_listed(names))) for kind, (names, _, text) in why.items() if names),
+        cautions=tuple(Caution(why, UNFIT[why][1].format(_listed(names))) for why, names in unfit.items() if names),
         left_out={name: reasons.get(name, NOT_NAMED) for name in sorted(set(available) - set(kept))},
     )
 
@@ -193,48 +191,39 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:8]) + (", ..." if len(names) > 8 else "")
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(NamedTuple):
     words: str
+    unfit: str = ""  # one of `UNFIT`
     plain: bool = False
-    useless: bool = False
-    identifies: bool = False
-    nested: bool = False
 
 
-def _kind(rows: Rows, name: str) -> _Kind:
+def _kind(rows: Rows, name: str, missing_in_all: int) -> _Kind:
     if rows.is_numeric(name):
-        return _numeric_kind(rows, name)
+        values = rows.read_numbers(name)
+        given = values[~np.isnan(values)]
+        complete = len(given) == len(values)
+        if len(given) == 0 or (given.min() == given.max() and complete):
+            if len(given) and int(rows.frame[name].n_unique()) > 1:  # long numbers, which floats run together
+                return _Kind("number with more digits than are read", "ids")
+            return _Kind("constant or empty", "useless")
+        whole = complete and rows.kind(name).is_integer() and len(values) >= MIN_ROWS_OF_AN_ID
+        unfit = "ids" if whole and _tells_rows_apart(values) else ""
+        if missing_in_all:
+            return _Kind(f"number: {missing_in_all:,} missing values take the training mean and are flagged", unfit)
+        return _Kind("number", unfit, plain=True)
     if rows.is_nested(name):
-        return _Kind("lists or records", nested=True)
+        return _Kind("lists or records", "nested")
     series = rows.frame[name]
     missing = int(series.is_null().sum())
     levels = int(series.n_unique()) - (missing > 0)
     if levels == 0 or (levels == 1 and not missing):
-        return _Kind("constant or empty", useless=True)
+        return _Kind("constant or empty", "useless")
     if rows.is_date(name):
         return _Kind("date: year, month, day and seconds since 1970")
     if levels <= MAX_CATEGORIES:
         return _Kind(f"category: one 0/1 column for each of {levels} levels" + (" and for missing" if missing else ""))
-    identifies = levels > 0.5 * (len(rows) - missing)
-    return _Kind(f"text with {levels:,} values: numbers from its parts", identifies=identifies)
-
-
-def _numeric_kind(rows: Rows, name: str) -> _Kind:
-    values = rows.read_numbers(name)
-    finite = values[np.isfinite(values)]
-    infinite = int(np.isinf(values).sum())
-    if infinite:
-        raise DataError(f"column '{name}' has {infinite:,} infinite values.", "Fix them, or exclude the column.")
-    missing = len(values) - len(finite)
-    if len(finite) == 0 or (finite.min() == finite.max() and not missing):
-        if len(finite) and int(rows.frame[name].n_unique()) > 1:  # long numbers, which floats run together
-            return _Kind("number with more digits than are read", identifies=True)
-        return _Kind("constant or empty", useless=True)
-    if missing:
-        return _Kind(f"number: {missing:,} missing values take the training mean and are flagged")
-    whole = bool(rows.kind(name).is_integer()) and len(values) >= MIN_ROWS_OF_AN_ID
-    return _Kind("number", plain=True, identifies=whole and _tells_rows_apart(values))
+    unfit = "ids" if levels > 0.5 * (len(rows) - missing) else ""
+    return _Kind(f"text with {levels:,} values: numbers from its parts", unfit)
 
 
 def _tells_rows_apart(values: FloatArray) -> bool:

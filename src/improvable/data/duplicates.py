@@ -7,6 +7,7 @@ verdict where it is hardly chance: one column alone tells most rows apart, or th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -14,16 +15,14 @@ from improvable._typing import IntArray
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
 from improvable.data.frame import Rows
-from improvable.data.keys import Keying, Keys, siphash
+from improvable.data.keys import Keying, Keys, plain_bits, siphash
 from improvable.data.sample import Reading, Sample, cluster_columns
 from improvable.errors import COPIES, Caution
 from improvable.question.settings import Settings
 
 MAX_SHARE = 0.01  # rows that repeat another, up to this share, are harmless
 MAX_NEAR = 0.05  # rows that nearly repeat another, up to this share, are not worth a warning
-# Numbers this near, in standard deviations, are nearly the same. Of 100,000 different numbers fewer than `MAX_NEAR` are
-# so near by chance.
-GRAIN = 1e-6
+GRAIN = 1e-6  # standard deviations apart is nearly the same; of 100,000 numbers, fewer than `MAX_NEAR` are so by chance
 MAX_CONTENTS = 1 << 21  # rows that are counted; of more, those whose content has a low hash, with all its copies
 MAX_COPIES = 5  # what occurs more often is an atom of the population, such as the healthy, and not somebody's copies
 MAX_MULTIPLE = 60  # how often a file may have been appended to itself
@@ -38,39 +37,27 @@ class Contents:
     keys: Keys
     bits: int = 0
 
-    def kept(self, bits: int) -> "Contents":
-        """Those that begin with more zeros."""
-        return self if bits <= self.bits else Contents(self.keys[self.keys[:, 0] >> np.uint64(64 - bits) == 0], bits)
-
-    def few(self) -> "Contents":
-        """So many as may be counted."""
-        return self if len(self.keys) <= MAX_CONTENTS else self.kept(self.bits + 1).few()
+    def few(self, bits: int = 0) -> "Contents":
+        """Those that begin with `bits` zeros, or with as many more as leave few enough to count."""
+        if bits > self.bits:
+            return Contents(self.keys[self.keys[:, 0] >> np.uint64(64 - bits) == 0], bits).few()
+        return self if len(self.keys) <= MAX_CONTENTS else self.few(self.bits + 1)
 
 
-@dataclass(frozen=True)
-class Hashing:
-    """The work of the pass that counts repeated rows."""
-
-    reading: Reading
-    columns: tuple[str, ...]
-    clusters: tuple[str, ...] = ()
-
-    def __call__(self, rows: Rows) -> Contents:
-        kept, hashed = self.reading.sample(rows).rows, [self.columns, *([self.clusters] if self.clusters else [])]
-        return Contents(np.stack([self.reading.keying.of(kept, columns) for columns in hashed], axis=1)).few()
+def _hash_contents(rows: Rows, reading: Reading, hashed: Sequence[Sequence[str]]) -> Contents:
+    kept = reading.sample(rows).rows
+    return Contents(np.stack([reading.keying.of(kept, columns) for columns in hashed], axis=1)).few()
 
 
 def merge_contents(one: Contents, other: Contents) -> Contents:
     """The same in whatever order batches come: the fewest zeros with which the hashes are few enough."""
     bits = max(one.bits, other.bits)
-    return Contents(np.concatenate([one.kept(bits).keys, other.kept(bits).keys]), bits).few()
+    return Contents(np.concatenate([one.few(bits).keys, other.few(bits).keys]), bits).few()
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often rows repeat others; `times` has the number of rows of each content."""
-
-    times: IntArray
+    times: IntArray  # the number of rows of each content
 
     @property
     def share(self) -> float:
@@ -100,18 +87,16 @@ def repeats_of(keys: Keys) -> Repeats:
 
 def near_repeats(rows: Rows, columns: Sequence[str], keying: Keying) -> Repeats:
     """The same of some rows, with numbers rounded to a grain of their standard deviation."""
-    return repeats_of(siphash([_rounded(rows, name, keying) for name in columns], keying.secret)[:, None])
 
+    def rounded(name: str) -> Keys:
+        if not rows.is_numeric(name):
+            return keying.words(rows, name)
+        values = rows.read_numbers(name)
+        finite = values[np.isfinite(values)]
+        spread = float(finite.std()) if len(finite) else 0.0
+        return plain_bits(np.round(values / (GRAIN * spread)) if spread > 0 else values)
 
-def _rounded(rows: Rows, name: str, keying: Keying) -> Keys:
-    if not rows.is_numeric(name):
-        return keying.words(rows, name)
-    values = rows.read_numbers(name)
-    finite = values[np.isfinite(values)]
-    spread = float(finite.std()) if len(finite) else 0.0
-    values = (np.round(values / (GRAIN * spread)) if spread > 0 else values) + 0.0  # -0.0 becomes 0.0
-    values[np.isnan(values)] = np.nan
-    return values.view(np.uint64)
+    return repeats_of(siphash([rounded(name) for name in columns], keying.secret)[:, None])
 
 
 def copy_cautions(
@@ -126,8 +111,18 @@ def copy_cautions(
         return []  # copies teach together and are tested together
     clusters = [] if settings.cluster is None else cluster_columns(reading.design, ())
     needed = list(dict.fromkeys([*columns, *reading.numeric, *reading.labels, *clusters]))
-    found = repeats_of(run(engine, Hashing(reading, tuple(columns), tuple(clusters)), needed, merge_contents).keys)
-    sure, declared = found.appended, _declared(settings)
+    work = partial(_hash_contents, reading=reading, hashed=[columns, clusters] if clusters else [columns])
+    found = repeats_of(run(engine, work, needed, merge_contents).keys)
+    sure, keep = found.appended, settings.duplicates == "keep"
+    declared = "They count as different people, as declared: `duplicates='keep'`. " if keep else ""
+    if settings.cluster is not None:
+        declared = declared or f"The cluster '{settings.cluster}' tells them apart. "
+        remedy = "name a cluster that they share: `cluster=...`."
+    else:
+        if settings.row_id is not None:
+            declared = declared or f"The row id '{settings.row_id}' tells them apart. "
+        remedy = "keep them together: `duplicates='cluster'`"
+        remedy += "." if keep else "; if they are different people, say so: `duplicates='keep'`."
     if found.suspect > MAX_SHARE or sure:
         distinct = [len(np.unique(reading.keying.words(some.rows, name))) for name in columns]
         contents = len(np.unique(reading.keying.of(some.rows, columns)))
@@ -137,34 +132,14 @@ def copy_cautions(
         text = (
             f"{found.share:.1%} of the rows{counted} repeat the features and outcome of {another}"
             f"{'' if sure else ', as different people may where features are coarse'}. {declared}If they are copies, a "
-            f"candidate is tested on people that it learned from, and noise can look like an improvement. "
-            f"{_remedy(settings)}"
+            f"candidate is tested on people that it learned from, and noise can look like an improvement. Then {remedy}"
         )
         return [Caution(COPIES if sure else "alike", text)] if sure or not declared else []
-    if clusters or settings.duplicates == "keep":
-        return []
-    near = near_repeats(some.rows, columns, reading.keying)
-    if near.suspect <= MAX_NEAR:
+    near = None if clusters or keep else near_repeats(some.rows, columns, reading.keying)
+    if near is None or near.suspect <= MAX_NEAR:
         return []
     text = (
         f"{near.share:.1%} of the rows have nearly the features and outcome of another row. If they are the same "
         "people, name what they have in common: `cluster=...`."
     )
     return [Caution("near twins", text)]
-
-
-def _declared(settings: Settings) -> str:
-    """What was said of rows that are the same."""
-    if settings.duplicates == "keep":
-        return "They count as different people, as declared: `duplicates='keep'`. "
-    if settings.cluster is not None:
-        return f"The cluster '{settings.cluster}' tells them apart. "
-    return "" if settings.row_id is None else f"The row id '{settings.row_id}' tells them apart. "
-
-
-def _remedy(settings: Settings) -> str:
-    if settings.cluster is not None:
-        return "Then name a cluster that they share: `cluster=...`."
-    if settings.duplicates == "keep":
-        return "Then keep them together: `duplicates='cluster'`."
-    return "Then keep them together: `duplicates='cluster'`; if they are different people, say so: `duplicates='keep'`."

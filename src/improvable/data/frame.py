@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.data.io.csv import UNSAID, FileFormat, Note
+from improvable.data.io.csv import UNSAID, FileFormat
 from improvable.data.io.read import read_file, refuse_duplicates
 from improvable.errors import DataError, OptionError, UnknownColumnError, nearest, one_line
 
 NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
-FrameLike: TypeAlias = Any
-"""A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to a file, or `Rows`."""
+FrameLike: TypeAlias = Any  # a data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to a file, or `Rows`
 
 ISO_DATE = (
     r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
@@ -36,7 +35,7 @@ class Rows:
 
     frame: nw.DataFrame[Any]
     keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
-    notes: tuple[Note, ...] = field(default=(), repr=False, compare=False)
+    notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
     _kept: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
     _kinds: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -67,12 +66,9 @@ class Rows:
         return bool(dtype.is_numeric()) or dtype in (nw.Boolean, nw.Duration)
 
     def is_date(self, name: str) -> bool:
-        """Whether a column holds dates: typed as such, Python dates among objects, or strings as ISO 8601 has them.
-
-        A text file has no types, and the same dates in a CSV file and in a Parquet file must be dates in both.
-        """
+        """Whether a column holds dates: typed as such, Python dates among objects, or strings as ISO 8601 has them."""
         dtype = self.kind(name)
-        if dtype == nw.String:
+        if dtype == nw.String:  # the same dates in a CSV file, which has no types, and in a Parquet file are dates
             given = self.frame[name].drop_nulls()
             return len(given) > 0 and bool(given.str.contains(ISO_DATE).all())
         if dtype == nw.Object:
@@ -141,7 +137,6 @@ class Rows:
         return Rows(self.frame[index], None if self.keys is None else self.keys[index])
 
     def select(self, names: Sequence[str]) -> "Rows":
-        """Some of the columns."""
         # `select` makes a lazy query of it, which takes ten times as long; but an empty list would be all columns.
         return Rows(self.frame[list(names)] if len(names) else self.frame.select([]), self.keys)
 
@@ -159,17 +154,10 @@ def require_columns(available: Collection[str], names: Iterable[str]) -> None:
 
 
 def read_rows(data: FrameLike, format_: FileFormat = UNSAID) -> Rows:
-    """Open any data frame, or a file, as `Rows`.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> len(read_rows(pl.DataFrame({"outcome": [1, 2], "group": ["a", "b"]})))
-    2
-    """
+    """Open any data frame, or a file, as `Rows`."""
     if isinstance(data, Rows):
         return data
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
     if isinstance(data, str | PathLike):
         table = read_file(Path(data), format_)
         frame, notes, named = nw.from_native(table.frame, eager_only=True), table.notes, f"'{data}'"
@@ -202,8 +190,7 @@ def _open_frame(data: FrameLike) -> nw.DataFrame[Any]:
             raise
         raise DataError(f"the data frame has duplicate column names: {one_line(error)}.", "Rename them.") from error
     frame: nw.DataFrame[Any] = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
-    others = {name: str(name) for name in frame.columns if not isinstance(name, str)}
-    if others:
+    if others := {name: str(name) for name in frame.columns if not isinstance(name, str)}:
         refuse_duplicates([others.get(name, name) for name in frame.columns], "the data frame")
         frame = frame.rename(others)
     unboxed = [_unboxed(frame[name]) for name, dtype in frame.schema.items() if dtype == nw.Object]
@@ -221,9 +208,9 @@ def _unboxed(series: nw.Series[Any]) -> nw.Series[Any] | None:
     whole = [value for value in filled if isinstance(value, int | np.integer)]
     if 0 < spans < len(filled) or any(abs(int(value)) >= 2**53 for value in whole):
         return None  # durations among numbers; long ids, which floats would run together
-    dtype: Any = nw.Duration("us") if spans else nw.Int64() if len(whole) == len(values) else nw.Float64()
+    dtype: Any = nw.Duration("us")
     if not spans:
-        as_type = int if len(whole) == len(values) else float
+        dtype, as_type = (nw.Int64(), int) if len(whole) == len(values) else (nw.Float64(), float)
         values = [None if value is None else as_type(value) for value in values]
     return nw.new_series(series.name, values, dtype, backend=series.implementation)
 
@@ -236,10 +223,8 @@ def is_missing(value: Any) -> bool:
 
 
 def levels(series: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
-    """Which of a column's distinct values each row holds, -1 where it is missing; and these values.
-
-    Strings, categories and dates are numbered by their library, so that a value is looked at once, not in every row.
-    """
+    """Which of a column's distinct values each row holds, -1 where it is missing; and these values."""
+    # Numbered by their library where it can: a value is looked at once, not in every row.
     if series.dtype in (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime):
         if series.implementation.is_pandas():
             codes, distinct = series.to_native().factorize()
@@ -270,9 +255,7 @@ def _numbers_in(name: str, series: nw.Series[Any]) -> FloatArray:
     numbers = [as_number(value) for value in values]
     if None not in numbers:
         return np.array([*numbers, np.nan], dtype=np.float64)[codes]  # -1, where a value is missing, is the last
-    texts, counts = [str(value) for value in values], Counter[str]()
-    for text, times in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
-        counts[text] += times
+    texts, counts = [str(value) for value in values], text_counts(codes, values)
     if len(counts) == 2:
         raise two_levels(name, sorted(counts))
     stray = np.flatnonzero(np.array([*(as_number(text) is None for text in texts), False])[codes])
@@ -300,6 +283,14 @@ def two_levels(name: str, levels: Sequence[str]) -> DataError:
     )
 
 
+def text_counts(codes: IntArray, values: Sequence[Any]) -> Counter[str]:
+    """How many rows hold each of the levels, as strings, which several levels may share."""
+    counts = Counter[str]()
+    for value, times in zip(values, np.bincount(codes[codes >= 0], minlength=len(values)).tolist(), strict=True):
+        counts[str(value)] += times
+    return counts
+
+
 def as_number(value: Any) -> float | None:
     """A value as a number, if it is one: a text of digits, a flag, the seconds of a duration."""
     if isinstance(value, timedelta):
@@ -313,7 +304,6 @@ def as_number(value: Any) -> float | None:
 
 
 def missing_labels(rows: Rows, name: str) -> BoolArray:
-    """Which rows have no value in a column of labels."""
     series = rows.frame[name]
     missing = series.is_null().to_numpy()
     if series.dtype.is_float():
@@ -327,18 +317,6 @@ def incomplete(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> dic
     bad: dict[str, BoolArray] = {name: ~np.isfinite(rows.numbers(name)) for name in dict.fromkeys(numeric)}
     bad |= {name: missing_labels(rows, name) for name in dict.fromkeys(labels)}
     return {name: flags for name, flags in bad.items() if flags.any()}
-
-
-def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_missing: bool) -> None:
-    """Refuse missing values, by column, unless they may be dropped and leave something."""
-    if missing and not drop_missing:
-        listed = ", ".join(f"{count:,} in '{name}'" for name, count in missing.items())
-        raise DataError(
-            f"missing or infinite values: {listed}.",
-            "Fix them, or drop those rows with `drop_missing=True`.",
-        )
-    if dropped == rows:
-        raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
 
 
 def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from improvable._typing import BoolArray, IntArray
+from improvable._typing import IntArray
 from improvable.data.frame import Rows, labels_of
-from improvable.data.quality import spelling_notes
+from improvable.data.quality import spelled_alike
 from improvable.errors import DataError, OptionError, nearest
 from improvable.question.settings import Groups
 
@@ -38,39 +39,18 @@ class Grouping:
     def strata(self) -> int:
         return len(self.attributes[0].member)
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """All groups of all attributes."""
-        return tuple(level for attribute in self.attributes for level in attribute.levels)
-
     def take(self, index: IntArray) -> "Grouping":
         return Grouping(self.attributes, self.codes[index])
 
 
-@dataclass(frozen=True)
-class GroupReading:
-    """What was read: the grouping of the rows kept, which rows these are, and what a reader should know."""
-
-    grouping: Grouping
-    keep: IntArray
-    notes: tuple[str, ...]
+class GroupReading(NamedTuple):
+    grouping: Grouping  # of the rows kept
+    keep: IntArray  # which rows these are
+    notes: tuple[str, ...]  # what a reader should know
 
 
 def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> GroupReading:
-    """Read the group columns; levels are sorted, so that their order never depends on the rows.
-
-    With `counts`, each row stands for as many.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from improvable.data.frame import read_rows
-    >>> rows = read_rows(pl.DataFrame({"race": ["b", "w", "w"], "sex": ["f", "f", "m"]}))
-    >>> read_groups(rows, Groups(("race", "sex"))).grouping.labels
-    ('race=b', 'race=w', 'sex=f', 'sex=m')
-    >>> read_groups(rows, Groups(("race", "sex"), cross=True)).grouping.labels
-    ('b, f', 'w, f', 'w, m')
-    """
+    """Read the group columns; levels are sorted, whatever the order of rows. With `counts`, each row is as many."""
     read = [labels_of(rows, name, MAX_LEVELS) for name in choice.columns]
     if choice.cross and len(read) > 1:
         members, codes = combine([(len(levels), codes) for levels, codes in read])
@@ -82,31 +62,35 @@ def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> G
             (name, tuple(f"{name}={level}" if len(read) > 1 else level for level in levels), codes)
             for name, (levels, codes) in zip(choice.columns, read, strict=True)
         ]
-    keep = _rows_kept(columns, choice.only)
-    found = {name: levels for name, (levels, _) in zip(choice.columns, read, strict=True)}
-    notes = [note for name, levels in found.items() for note in spelling_notes(name, levels)]
+    known = [level for _, levels, _ in columns for level in levels]
+    if unknown := [name for name in choice.only if name not in known]:
+        raise OptionError(f"'{unknown[0]}' is not a group.", nearest(unknown[0], known))
+    keep = np.ones(len(rows), dtype=np.bool_)
+    for _, levels, codes in columns:
+        if wanted := [code for code, level in enumerate(levels) if level in choice.only]:
+            keep &= np.isin(codes, wanted)  # a column none of whose levels is named keeps all
+    if not keep.any():
+        raise DataError("no row belongs to the groups named.", "Name other groups.")
+    notes = [
+        f"groups {' and '.join(map(repr, several))} of '{name}' differ only in spaces, capitals or what does not show. "
+        "To read them as one: `strip=True`."
+        for name, (levels, _) in zip(choice.columns, read, strict=True)
+        for several in spelled_alike(levels)
+    ]
     attributes = []
     for name, levels, codes in columns:
         used, recoded = _renumbered(codes if keep.all() else codes[keep], len(levels))
         sizes = np.bincount(recoded, weights=None if counts is None else counts[keep], minlength=len(used))
-        level_names, recoded = _without_small(
-            name, tuple(levels[code] for code in used), recoded, sizes.astype(np.int64), choice, notes
-        )
+        occurring = tuple(levels[code] for code in used)
+        level_names, recoded = _without_small(name, occurring, recoded, sizes.astype(np.int64), choice, notes)
         if len(level_names) < 2:
-            raise DataError(
-                f"column '{name}' has one level, '{level_names[0]}', in the rows used.",
-                "A gap needs at least two groups.",
-            )
+            hint = "A gap needs at least two groups."
+            raise DataError(f"column '{name}' has one level, '{level_names[0]}', in the rows used.", hint)
         attributes.append((name, level_names, recoded))
     members, codes = combine([(len(levels), codes) for _, levels, codes in attributes])
-    grouping = Grouping(
-        tuple(Attribute(name, levels, member) for (name, levels, _), member in zip(attributes, members, strict=True)),
-        codes,
-    )
+    named = zip(attributes, members, strict=True)
+    grouping = Grouping(tuple(Attribute(name, levels, member) for (name, levels, _), member in named), codes)
     return GroupReading(grouping, np.flatnonzero(keep), tuple(notes))
-
-
-Column = tuple[str, tuple[str, ...], IntArray]
 
 
 def combine(columns: Sequence[tuple[int, IntArray]]) -> tuple[list[IntArray], IntArray]:
@@ -121,21 +105,6 @@ def _renumbered(codes: IntArray, total: int) -> tuple[IntArray, IntArray]:
     """The codes below `total` that occur, and each row's place among them."""
     occurs = np.bincount(codes, minlength=total) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
-
-
-def _rows_kept(columns: Sequence[Column], only: Sequence[str]) -> BoolArray:
-    """Rows whose levels are among those named; a column none of whose levels is named keeps all."""
-    keep = np.ones(len(columns[0][2]), dtype=np.bool_)
-    known = [level for _, levels, _ in columns for level in levels]
-    for name in (name for name in only if name not in known):
-        raise OptionError(f"'{name}' is not a group.", nearest(name, known))
-    for _, levels, codes in columns:
-        wanted = [code for code, level in enumerate(levels) if level in only]
-        if wanted:
-            keep &= np.isin(codes, wanted)
-    if not keep.any():
-        raise DataError("no row belongs to the groups named.", "Name other groups.")
-    return keep
 
 
 def _without_small(

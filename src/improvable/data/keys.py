@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from improvable._typing import IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
@@ -26,12 +26,15 @@ from improvable.data.frame import FrameLike, Rows, levels
 from improvable.errors import DataError
 
 Keys: TypeAlias = NDArray[np.uint64]
+Digests: TypeAlias = NDArray[np.uint8]
+TELL_APART = "Name a column that differs in every row: `row_id=...`."
 MAX_EXACT_INTEGER = 2**53
 DIGEST = 16  # bytes of a row's digest, and of a string's inside it
 ROWS_AT_A_TIME = 1 << 15  # whose hash state stays in a core's cache
 ROWS_PER_TASK = 1 << 20  # that a thread keys at once: many, since each distinct string among them is hashed once
 NUMBER, MISSING = 0, 1  # first words of a value that is a number, or missing; a string has its own digest there
 _NAN = np.array([np.nan]).view(np.uint64)[0]
+_TIME = re.compile(r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$")
 
 
 @dataclass(frozen=True)
@@ -42,22 +45,10 @@ class Keying:
 
     @cached_property
     def secret(self) -> bytes:
-        """The 16 bytes under which rows are hashed."""
         return hashlib.blake2b(f"improvable rows {self.seed}".encode(), digest_size=16).digest()
 
     def of(self, rows: Rows, columns: Sequence[str]) -> Keys:
-        """The key of every row, by the content of some columns.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> from improvable.data.frame import read_rows
-        >>> whole = read_rows(pl.DataFrame({"y": [1, 2, 2], "g": ["a", "b", "b"]}))
-        >>> real = read_rows(pl.DataFrame({"g": ["a", "b", "b"], "y": [1.0, 2.0, 2.0]}))
-        >>> keys = Keying(1).of(whole, ["y", "g"])
-        >>> bool((keys == Keying(1).of(real, ["g", "y"])).all()), bool(keys[1] == keys[2]), bool(keys[0] == keys[1])
-        (True, True, False)
-        """
+        """The key of every row, by the content of some columns."""
         words = [self.words(rows, name) for name in sorted(columns)]
         return siphash(words, self.secret) if words else np.zeros(len(rows), dtype=np.uint64)
 
@@ -85,14 +76,9 @@ def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str |
     repeats = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) + 1  # places in the order
     if row_id is not None:
         raise shared_row_id(row_id, len(repeats))
-    starts = np.ones(len(keys), dtype=np.bool_)
-    starts[repeats] = False
-    first = np.maximum.accumulate(np.where(starts, np.arange(len(keys)), 0))[repeats]
+    first = np.searchsorted(ordered, ordered[repeats])
     if not _same_content(rows, columns, order[repeats], order[first]):
-        raise DataError(
-            "two different rows have the same key, which chance does not do.",
-            "Name a column that differs in every row: `row_id=...`.",
-        )
+        raise DataError("two different rows have the same key, which chance does not do.", TELL_APART)
     occurrence = (repeats - first).astype(np.uint64)
     keys[order[repeats]] = siphash([keys[order[repeats]], occurrence], keying.secret)
     return keys
@@ -106,18 +92,15 @@ def _same_content(rows: Rows, columns: Sequence[str], ones: IntArray, others: In
     some, ones, others = Rows(rows.frame[np.flatnonzero(used)]), place[ones], place[others]
     for name in columns:
         bits, exact = number_bits(some, name)
-        if not np.array_equal(bits[ones], bits[others]):
-            return False
+        codes = np.full(len(bits), -1)
         if exact is not None:
-            codes = np.full(len(bits), -1)
             codes[exact.rows] = _numbered(exact.texts)[0][exact.codes]  # two levels may be one string
-            if not np.array_equal(codes[ones], codes[others]):
-                return False
+        if not np.array_equal(bits[ones], bits[others]) or not np.array_equal(codes[ones], codes[others]):
+            return False
     return True
 
 
 def with_keys(engine: Memory, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> Memory:
-    """The same rows with their keys: equal rows are told apart by how often they have occurred."""
     keys = tell_apart(engine.rows, keying, columns, row_id, engine.workers)
     return replace(engine, rows=replace(engine.rows, keys=keys))
 
@@ -129,7 +112,7 @@ def shared_row_id(row_id: str, repeats: int) -> DataError:
     )
 
 
-def row_digests(rows: Rows, columns: Sequence[str]) -> NDArray[np.uint8]:
+def row_digests(rows: Rows, columns: Sequence[str]) -> Digests:
     """BLAKE2b of every row's values in these columns, shape (rows, 16)."""
     words = np.empty((len(rows), 2 * len(columns)), dtype="<u8")
     for j, name in enumerate(sorted(columns)):
@@ -139,22 +122,8 @@ def row_digests(rows: Rows, columns: Sequence[str]) -> NDArray[np.uint8]:
         words[:, 2 * j + 1] = np.where(missing, 0, bits)
         if exact is not None:
             words[exact.rows, 2 * j : 2 * j + 2] = _hashed(exact.texts, DIGEST)[exact.codes]
-    content, width = words.tobytes(), words.shape[1] * 8
-    digests = b"".join(
-        hashlib.blake2b(content[start : start + width], digest_size=DIGEST).digest()
-        for start in range(0, len(content), max(1, width))
-    )
+    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=DIGEST).digest() for row in words)
     return np.frombuffer(digests, dtype=np.uint8).reshape(-1, DIGEST)
-
-
-def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
-    """The fingerprint of a table from the digests of its rows, in any order."""
-    names = "".join(f"{len(name)}:{name}" for name in sorted(columns))
-    found = hashlib.blake2b(f"{len(digests)} rows {names}".encode(), digest_size=32)
-    halves = np.ascontiguousarray(digests).view(">u8").astype(np.uint64)
-    order = np.lexsort((halves[:, 1], halves[:, 0]))
-    found.update(digests[order].tobytes())
-    return found.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -167,18 +136,13 @@ class Exact:
 
 
 def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
-    """64 bits of each value of a column, the same in any frame library and for numbers of any width.
-
-    Values that are no float64 come beside them. What is missing has the bits of NaN.
-    """
+    """64 bits of each value, the same in any library and for any width, NaN's where missing; and what is no float64."""
     if not rows.is_numeric(name):
         codes, texts = _texts(rows.frame[name])
         given = np.flatnonzero(codes >= 0)
         return np.full(len(rows), _NAN, dtype=np.uint64), Exact(given, codes[given], [f"={text}" for text in texts])
-    values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
-    values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
-    bits = values.view(np.uint64)
-    dtype, beyond = rows.kind(name), np.zeros(len(values), dtype=np.bool_)
+    values = rows.read_numbers(name)
+    bits, dtype, beyond = plain_bits(values), rows.kind(name), np.zeros(len(values), dtype=np.bool_)
     if dtype.is_integer() or dtype.is_decimal():  # a float would run long ids together, and decimals with many digits
         beyond = np.abs(values) >= MAX_EXACT_INTEGER
     if dtype.is_decimal():
@@ -192,6 +156,13 @@ def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
     return bits, Exact(rough, *_numbered(exact))
 
 
+def plain_bits(values: FloatArray) -> Keys:
+    """The bits of numbers, with one zero and one NaN among their many bit patterns."""
+    values = values + 0.0  # -0.0 becomes 0.0
+    values[np.isnan(values)] = np.nan
+    return values.view(np.uint64)
+
+
 def _hashed(texts: Sequence[str], size: int, key: bytes = b"") -> Keys:
     """BLAKE2b of each text as 64-bit words, shape (texts, size / 8)."""
     digests = (hashlib.blake2b(text.encode(), digest_size=size, key=key).digest() for text in texts)
@@ -199,10 +170,7 @@ def _hashed(texts: Sequence[str], size: int, key: bytes = b"") -> Keys:
 
 
 def siphash(words: Sequence[Keys], secret: bytes) -> Keys:
-    """SipHash-2-4 of rows of 64-bit words, one array per word, a part of the rows at a time.
-
-    Aumasson and Bernstein, SipHash: a fast short-input PRF (2012).
-    """
+    """SipHash-2-4 (Aumasson and Bernstein, 2012) of rows of 64-bit words, one array per word, some rows at a time."""
     out = np.empty(len(words[0]), dtype=np.uint64)
     for start in range(0, len(out), ROWS_AT_A_TIME):
         part = slice(start, start + ROWS_AT_A_TIME)
@@ -274,26 +242,13 @@ def _numbered(texts: Sequence[str]) -> tuple[IntArray, list[str]]:
 
 
 def plain_time(text: str) -> str:
-    """A time in a text file as a typed column has it; any other text as it is.
-
-    Libraries write the same time in several ways: with a T or a space, with or without digits below a second.
-
-    Examples
-    --------
-    >>> plain_time("2020-03-12T21:23:29.000000"), plain_time("2020-08-02T10:00:00.500000+0000"), plain_time("10:00 T")
-    ('2020-03-12 21:23:29', '2020-08-02 10:00:00.500000+00:00', '10:00 T')
-    """
+    """A time as a typed column has it, with or without T, zone and digits below a second; any other text as it is."""
     if not (found := _TIME.match(text)):
         return text
-    day, hours, below, zone = found.groups()
-    digits = (below or "").ljust(9, "0")
-    micro, nano = digits[:6], int(digits[6:])
-    fine = f".{micro}" if int(micro) else ""
-    zone = {"": "", "Z": "+00:00"}.get(zone or "", f"{(zone or '')[:3]}:{(zone or '')[-2:]}")
-    return f"{day} {hours}" + fine + zone + (f" {nano} ns" if nano else "")
-
-
-_TIME = re.compile(r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$")
+    day, hours, below, zone = found.groups(default="")
+    micro, nano = below.ljust(9, "0")[:6], int(below.ljust(9, "0")[6:])
+    zone = {"": "", "Z": "+00:00"}.get(zone, f"{zone[:3]}:{zone[-2:]}")
+    return f"{day} {hours}" + (f".{micro}" if int(micro) else "") + zone + (f" {nano} ns" if nano else "")
 
 
 @dataclass(frozen=True)
@@ -305,11 +260,15 @@ class Fingerprint:
 
     @cached_property
     def digest(self) -> str:
-        work = partial(row_digests, columns=self.columns)
-        return fingerprint_of(run(self.engine, work, self.columns, _joined), self.columns)
+        digests = run(self.engine, partial(row_digests, columns=self.columns), self.columns, _joined)
+        names = "".join(f"{len(name)}:{name}" for name in sorted(self.columns))
+        found = hashlib.blake2b(f"{len(digests)} rows {names}".encode(), digest_size=32)
+        halves = np.ascontiguousarray(digests).view(">u8").astype(np.uint64)
+        found.update(digests[np.lexsort((halves[:, 1], halves[:, 0]))].tobytes())
+        return found.hexdigest()
 
 
-def _joined(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _joined(one: Digests, other: Digests) -> Digests:
     return np.concatenate([one, other])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from improvable._text import hides
 from improvable._typing import FloatArray, IntArray
-from improvable.data.frame import Rows, as_number, levels
+from improvable.data.frame import Rows, as_number, levels, text_counts
 from improvable.errors import Caution
 
 MAX_VALUES = 12  # an outcome with more values is not one of a few codes
@@ -30,7 +30,7 @@ Seen = dict[str, Counter[float]]
 
 def few_values(rows: Rows, names: Sequence[str]) -> Seen:
     """The distinct values of columns, as far as they are few, with how often each occurs."""
-    found = {name: np.unique(rows.numbers(name), return_counts=True) for name in dict.fromkeys(names)}
+    found = {name: np.unique(rows.numbers(name), return_counts=True) for name in names}
     return {name: _few(Counter(dict(zip(*map(np.ndarray.tolist, two), strict=True)))) for name, two in found.items()}
 
 
@@ -44,13 +44,7 @@ def _few(values: Counter[float]) -> Counter[float]:
 
 
 def flag_code_cautions(seen: Mapping[str, Mapping[float, int]]) -> list[Caution]:
-    """Outcomes of 0 and 1 among which a few rows hold a code for missing.
-
-    Examples
-    --------
-    >>> flag_code_cautions({"sick": {0.0: 60, 1.0: 37, 9.0: 3}})[0].text[:54]
-    "the outcome 'sick' is 0 and 1, but for 9 in 3 rows. If"
-    """
+    """Outcomes of 0 and 1 among which a few rows hold a code for missing."""
     out = []
     for name, values in seen.items():
         odd = {value: values[value] for value in sorted(set(values) - {0.0, 1.0})}
@@ -76,21 +70,15 @@ def amount_code_cautions(name: str, values: FloatArray) -> list[Caution]:
 
 def _codes(name: str, usual: str, codes: Mapping[float, int]) -> Caution:
     named = {f"{code:g}": count for code, count in codes.items()}
-    text = (
+    return Caution(
+        f"codes {name}",
         f"the outcome '{name}' is {usual}, but for {_counted(named, quote='')}. If that stands for missing, say so: "
-        f"`na={list(named)}`, `drop_missing=True`."
+        f"`na={list(named)}`, `drop_missing=True`.",
     )
-    return Caution(f"codes {name}", text)
 
 
 def plain_spelling(text: str) -> str:
-    """A string without what people spell differently, or what does not show.
-
-    Examples
-    --------
-    >>> plain_spelling(" Not  Hispanic "), plain_spelling("cafe\u0301") == plain_spelling("ca\u200bf\u00e9")
-    ('not hispanic', True)
-    """
+    """A string without what people spell differently, or what does not show."""
     seen = "".join(" " if one.isspace() else one for one in text if one.isspace() or not hides(one))
     return " ".join(unicodedata.normalize("NFKC", seen).split()).casefold()
 
@@ -103,23 +91,8 @@ def spelled_alike(texts: Iterable[str]) -> list[list[str]]:
     return [several for several in alike.values() if len(several) > 1]
 
 
-def spelling_notes(name: str, found: Sequence[str]) -> list[str]:
-    """What to know of groups that are one level spelled two ways."""
-    return [
-        f"groups {' and '.join(map(repr, several))} of '{name}' differ only in spaces, capitals or what does not show. "
-        "To read them as one: `strip=True`."
-        for several in spelled_alike(found)
-    ]
-
-
 def written_number(text: str) -> float | None:
-    """The number that a text stands for, without currency, percent signs and commas between thousands.
-
-    Examples
-    --------
-    >>> written_number("230,000"), written_number(" $12.50 "), written_number("2011-12"), written_number("02139")
-    (230000.0, 12.5, None, None)
-    """
+    """The number that a text stands for, without currency, percent signs and commas between thousands."""
     bare = text.strip().lstrip("$€£").rstrip("%").strip()
     if not bare or ZIP_CODE.fullmatch(bare) or not NUMBER.fullmatch(bare) or not any(map(str.isdigit, bare)):
         return None
@@ -132,10 +105,7 @@ def text_cautions(rows: Rows, features: Sequence[str]) -> list[Caution]:
     for name in features:
         if rows.is_numeric(name) or rows.is_date(name):
             continue
-        codes, values = levels(rows.frame[name])
-        times, counts = np.bincount(codes[codes >= 0], minlength=len(values)), Counter[str]()
-        for text, rows_of in sorted(zip(map(str, values), times.tolist(), strict=True)):
-            counts[text] += rows_of
+        counts = dict(sorted(text_counts(*levels(rows.frame[name])).items()))
         alike += [f"'{name}' has {_counted({text: counts[text] for text in some})}" for some in spelled_alike(counts)]
         stray = {text: count for text, count in counts.items() if written_number(text) is None}
         distinct = len(counts) - len(stray)

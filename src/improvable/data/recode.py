@@ -19,15 +19,13 @@ from improvable._typing import IntArray
 from improvable.data.engines import Engine
 from improvable.data.engines.base import Merge, T, Work, run
 from improvable.data.engines.memory import Memory
-from improvable.data.frame import Rows, as_number, labeltext_of, levels, two_levels
-from improvable.data.io.csv import Note
+from improvable.data.frame import Rows, as_number, labeltext_of, levels, text_counts, two_levels
 from improvable.data.quality import plain_spelling
 from improvable.errors import DataError, ImprovableError, OptionError, nearest
 from improvable.question.options import as_names, plain_positive
 from improvable.question.settings import Settings
 
-MAX_LEVELS = 60
-"""Levels of a column that are told apart."""
+MAX_LEVELS = 60  # of a column that are told apart
 MAX_SHOWN = 5
 FLAGS = {"true": 1.0, "false": 0.0}
 
@@ -43,7 +41,6 @@ class Values:
 
 
 def values_of(settings: Settings) -> Values:
-    """What the settings say of values."""
     said = plain_positive(settings.positive)
     bare, meant = ((), said) if isinstance(said, dict) else (tuple(said), {})
     return Values(bare, meant, as_names(settings.na), settings.strip)
@@ -58,13 +55,13 @@ def recode(
     columns = list(dict.fromkeys([*numeric, *groups]))
     marks = tuple(value for value in said.na if as_number(value) is None)
     others = [name for name in features if name not in columns] if marks else []
-    work = CountLevels(tuple(columns), said.na, tuple(others), marks)
-    seen = run(engine, work, [*columns, *others], merge_levels)
-    recoding = find_recoding(seen, said, numeric, groups, others)
-    notes = (*engine.notes, *recoding.notes)
+    work = partial(_count_levels, columns=columns, na=said.na, features=others, marks=marks)
+    seen = run(engine, work, [*columns, *others], _merge_levels)
+    maps, found = _find_maps(seen, said, numeric, groups, others)
+    notes = (*engine.notes, *found)
     if isinstance(engine, Memory):
-        return replace(engine, rows=replace(recoding.apply(engine.rows), notes=notes))
-    return Recoded(engine, recoding, engine.columns, engine.backend, notes)
+        return replace(engine, rows=replace(_apply(maps, engine.rows), notes=notes))
+    return Recoded(engine, maps, engine.columns, engine.backend, notes)
 
 
 @dataclass(frozen=True)
@@ -85,36 +82,29 @@ class Levels:
         return Levels(texts, numbers, self.gone)
 
 
-@dataclass(frozen=True)
-class CountLevels:
-    """The work of the pass that looks at columns of the question, and for strays among the numbers of features."""
-
-    columns: tuple[str, ...]
-    na: tuple[str, ...]
-    features: tuple[str, ...]
-    marks: tuple[str, ...]
-
-    def __call__(self, rows: Rows) -> dict[str, Levels]:
-        found = {name: _count_levels(rows, name, self.na) for name in self.columns}
-        for name in self.features:
-            if rows.is_numeric(name):
-                found[name] = Levels()
-            elif rows.is_nested(name) or rows.is_date(name):
-                found[name] = Levels(texts=Counter([""]))  # not a column of numbers with a few strays
-            else:
-                found[name] = _count_levels(rows, name, self.marks)
-        return found
+def _count_levels(
+    rows: Rows, columns: Sequence[str], na: Sequence[str], features: Sequence[str], marks: Sequence[str]
+) -> dict[str, Levels]:
+    """The levels of the question's columns, and of features that may be numbers with a few strays."""
+    found = {name: _levels_of(rows, name, na) for name in columns}
+    for name in features:
+        if rows.is_numeric(name):
+            found[name] = Levels()
+        elif rows.is_nested(name) or rows.is_date(name):
+            found[name] = Levels(texts=Counter([""]))  # not a column of numbers with a few strays
+        else:
+            found[name] = _levels_of(rows, name, marks)
+    return found
 
 
-def merge_levels(one: dict[str, Levels], other: dict[str, Levels]) -> dict[str, Levels]:
+def _merge_levels(one: dict[str, Levels], other: dict[str, Levels]) -> dict[str, Levels]:
     pairs = {name: (here, other[name]) for name, here in one.items()}
     return {n: Levels(a.texts + b.texts, a.numbers + b.numbers, a.gone + b.gone).few() for n, (a, b) in pairs.items()}
 
 
-def _count_levels(rows: Rows, name: str, na: Sequence[str]) -> Levels:
+def _levels_of(rows: Rows, name: str, na: Sequence[str]) -> Levels:
     found = Levels()
-    codes, texts = _held(rows, name)
-    for text, times in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
+    for text, times in text_counts(*_held(rows, name)).items():
         missing = any(same_value(value, text) for value in na)
         (found.gone if missing else found.texts if as_number(text) is None else found.numbers)[text] += times
     return found.few()
@@ -151,16 +141,9 @@ class LevelMap:
         return nw.new_series(name, new.tolist(), dtype, backend=rows.frame.implementation)
 
 
-@dataclass(frozen=True)
-class Recoding:
-    """What becomes of the levels of columns, and what a reader should know of it."""
-
-    maps: Mapping[str, LevelMap]
-    notes: tuple[Note, ...]
-
-    def apply(self, rows: Rows) -> Rows:
-        new = [levels.apply(rows, name) for name, levels in self.maps.items() if name in rows.columns]
-        return Rows(rows.frame.with_columns(new), rows.keys, rows.notes) if new else rows
+def _apply(maps: Mapping[str, LevelMap], rows: Rows) -> Rows:
+    new = [levels.apply(rows, name) for name, levels in maps.items() if name in rows.columns]
+    return Rows(rows.frame.with_columns(new), rows.keys, rows.notes) if new else rows
 
 
 @dataclass(frozen=True)
@@ -168,27 +151,27 @@ class Recoded:
     """An engine whose batches are recoded before anything else sees them."""
 
     engine: Engine
-    recoding: Recoding
+    maps: Mapping[str, LevelMap]
     columns: list[str]
     backend: nw.Implementation
-    notes: tuple[Note, ...]
+    notes: tuple[str, ...]
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
-        return self.engine.fold(partial(_recode_first, self.recoding, work), columns, merge)
+        return self.engine.fold(partial(_recode_first, self.maps, work), columns, merge)
 
 
-def _recode_first(recoding: Recoding, work: Work[T], rows: Rows) -> T:
-    return work(recoding.apply(rows))
+def _recode_first(maps: Mapping[str, LevelMap], work: Work[T], rows: Rows) -> T:
+    return work(_apply(maps, rows))
 
 
-def find_recoding(
+def _find_maps(
     seen: Mapping[str, Levels], said: Values, numeric: Sequence[str], groups: Sequence[str], features: Sequence[str]
-) -> Recoding:
-    """What becomes of the levels that were seen; what cannot be read, or would change nothing, is refused."""
+) -> tuple[dict[str, LevelMap], list[str]]:
+    """What becomes of the levels that were seen, and notes on it; what cannot be read is refused."""
     for name in dict.fromkeys([*numeric, *groups]):
-        if len(seen[name].texts) > MAX_LEVELS:
+        if len(texts := seen[name].texts) > MAX_LEVELS:
             raise DataError(
-                f"column '{name}' has more than {MAX_LEVELS} levels, such as '{min(seen[name].texts)[:40]}'.",
+                f"column '{name}' has more than {MAX_LEVELS} levels, such as '{min(texts)[:40]}'.",
                 "Outcomes and decisions are numbers or one of two levels; groups are few.",
             )
     maps: dict[str, LevelMap] = {}
@@ -236,8 +219,7 @@ def find_recoding(
     asked = [seen[name].gone for name in (*numeric, *groups)]
     occur = {text for gone in (*asked, *strays.values()) for text in gone}
     nowhere = [value for value in said.na if not any(same_value(value, text) for text in occur)]
-    notes += [f"'{value}' is to be read as missing, and occurs nowhere." for value in nowhere]
-    return Recoding(maps, tuple(map(Note, notes)))
+    return maps, [*notes, *(f"'{value}' is to be read as missing, and occurs nowhere." for value in nowhere)]
 
 
 def _meant(
@@ -260,12 +242,8 @@ def _meant(
     for value in said.positive:
         # A column of 0 and 1 already is what positive=1 would make of it.
         flags = [name for name, two in held.items() if as_number(value) == 1 and set(map(as_number, two)) == {0, 1}]
-        of = [
-            (name, kind)
-            for name, two in held.items()
-            for kind in two
-            if len(two) == 2 and name not in flags and same_value(value, kind)
-        ]
+        pairs = {name: two for name, two in held.items() if len(two) == 2 and name not in flags}
+        of = [(name, kind) for name, two in pairs.items() for kind in two if same_value(value, kind)]
         if len(of) > 1:  # it may mean one thing in one of them and another in the other
             (first, _), (second, _) = of[:2]
             other = next(kind for kind in held[second] if not same_value(value, kind))
@@ -311,9 +289,7 @@ def _unreadable(name: str, left: Mapping[str, int], kinds: Sequence[str], said: 
     by_size = sorted(left, key=lambda text: (-left[text], text))
     listed = ", ".join(f"'{text[:40]}' ({left[text]:,})" for text in by_size[:MAX_SHOWN])
     more = ", ..." if len(left) > MAX_SHOWN else ""
+    hint = f"Two levels are needed: `na={by_size[-1:]}` reads '{by_size[-1]}' as missing."
     if not said.strip and len({plain_spelling(text) for text in left}) == 2:
         hint = "Some differ only in spaces or capitals: `strip=True` reads them as one."
-    else:
-        rare = by_size[-1]
-        hint = f"Two levels are needed: `na={[rare]}` reads '{rare}' as missing."
     return DataError(f"column '{name}' holds {len(left)} levels: {listed}{more}.", hint)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import narwhals as nw
 import numpy as np
 
 from improvable._typing import FloatArray, IntArray
@@ -12,8 +11,7 @@ from improvable.data.groups import MAX_LEVELS, Attribute, Grouping, combine
 from improvable.data.keys import Keying, Keys
 from improvable.question.design import Design
 
-Combination = tuple[str, ...]
-"""One level of each group column."""
+Combination = tuple[str, ...]  # one level of each group column
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,6 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    @property
-    def backend(self) -> nw.Implementation:
-        backend: nw.Implementation = self.rows.frame.implementation
-        return backend
 
     @property
     def relative_weights(self) -> FloatArray | None:
@@ -50,7 +43,6 @@ class Sample:
         return codes.astype(np.int64)
 
     def take(self, index: IntArray) -> "Sample":
-        """Some of the rows."""
         return Sample(
             self.rows.take(index),
             self.grouping.take(index),
@@ -88,9 +80,7 @@ class Reading:
         named = dict.fromkeys([None, *(utility.outcome for utility in self.design.utilities)])
         outcomes = {name: rows.numbers(name or question.outcome) for name in named}
         weights = rows.numbers(question.weight) if self.weighted and question.weight is not None else None
-        clusters = None
-        if self.clustered:
-            clusters = self.keying.of(rows, cluster_columns(self.design, self.together))
+        clusters = self.keying.of(rows, cluster_columns(self.design, self.together)) if self.clustered else None
         return Sample(rows, Grouping(self.attributes, stratum), outcomes, weights, clusters)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from improvable._text import shown
 from improvable._typing import IntArray
 from improvable.algorithms.rules import keeps_state, runs_foreign_code
+from improvable.data.engines import Engine
 from improvable.errors import CAPACITY, CODE, LEVER, SHARES, Caution, DataError, ImprovableWarning
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.intervals import Disparity
@@ -16,11 +17,9 @@ from improvable.procedure.plan import Plan
 from improvable.question.claim import every_delta
 from improvable.question.design import Question
 
-MIN_SELECTED = 30
-CAPACITY_MARGIN, CHANCE = 0.05, 3.0
+MIN_SELECTED, CAPACITY_MARGIN, CHANCE = 30, 0.05, 3.0
 MIN_SHARE = 0.1  # of the rows, to learn from and to test on
-MAX_GAP_CUT, MAX_GAIN = 0.75, 0.5
-MAX_ALPHA, MAX_LOSS = 0.2, 0.5
+MAX_GAP_CUT, MAX_GAIN, MAX_ALPHA, MAX_LOSS = 0.75, 0.5, 0.2, 0.5
 PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -40,9 +39,8 @@ def component_cautions(evidence: Evidence, assessment: Assessment, occupied: Map
                 )
     for component in assessment.components:
         if component.tail.degenerate:
-            alike, name = ("", "fairness")
-            if component.kind == "accuracy":
-                alike, name = f" for '{component.group}'", f"accuracy of '{component.group}'"
+            of = (f" for '{component.group}'", f"accuracy of '{component.group}'")
+            alike, name = of if component.kind == "accuracy" else ("", "fairness")
             out[f"degenerate {name} {component.measure}"] = (
                 f"both algorithms decide alike{alike}, so that no draw moves the {component.kind} statistic; "
                 "its p-value is set to 1."
@@ -55,21 +53,14 @@ def component_cautions(evidence: Evidence, assessment: Assessment, occupied: Map
     return [Caution(kind, text) for kind, text in out.items()]
 
 
-def gap_cautions(
-    disparities: Sequence[Disparity], alpha: float, constant: Mapping[str, float] | None = None
-) -> list[Caution]:
-    """Assumption 1: the status quo must have a gap. Refuse where it is exactly 0, warn where it may be.
-
-    `constant` outcomes are why there is none.
-    """
+def gap_cautions(disparities: Sequence[Disparity], alpha: float, constant: Mapping[str, float]) -> list[Caution]:
+    """Assumption 1: the status quo must have a gap. Refuse where it is exactly 0, warn where it may be."""
     out = []
     for gap in disparities:
         if gap.estimate == 0 and constant:
             name, value = next(iter(constant.items()))
-            raise DataError(
-                f"outcome '{name}' is {value:g} in every row, so nobody can do better or worse.",
-                "Name an outcome that varies.",
-            )
+            message = f"outcome '{name}' is {value:g} in every row, so nobody can do better or worse."
+            raise DataError(message, "Name an outcome that varies.")
         if gap.estimate == 0 or (gap.one_sided and gap.estimate < 0):
             message = f"the status quo has no gap at all in '{gap.measure}' between groups of '{gap.attribute}'"
             hint = "Choose the fairness utility in which the disparity shows"
@@ -98,15 +89,16 @@ def capacity_cautions(
     """
     out = []
     for name, capacity, share, error in zip(ALGORITHMS, capacities, shares, errors, strict=True):
-        if capacity is None or abs(share - capacity) <= max(CAPACITY_MARGIN * capacity, CHANCE * error):
-            continue
-        over = "more" if share > capacity else "fewer"
-        text = (
-            f"the {name.replace('_', ' ')} selects {share:.2%} of the rows it is judged on, {over} than its capacity "
-            f"of {capacity:.2%}."
-        )
-        out.append(Caution(f"{CAPACITY} {name}", text))
+        if capacity is not None and abs(share - capacity) > max(CAPACITY_MARGIN * capacity, CHANCE * error):
+            whose, over = name.replace("_", " "), "more" if share > capacity else "fewer"
+            selects = f"the {whose} selects {share:.2%} of the rows it is judged on"
+            out.append(Caution(f"{CAPACITY} {name}", f"{selects}, {over} than its capacity of {capacity:.2%}."))
     return out
+
+
+def note_cautions(engine: Engine) -> list[Caution]:
+    """What a reader should know of how the data were read."""
+    return [Caution(f"reading {place}", note) for place, note in enumerate(getattr(engine, "notes", ()))]
 
 
 def share_cautions(shares: Sequence[float], rows: int, hint: str = "") -> list[Caution]:
@@ -126,20 +118,15 @@ def share_cautions(shares: Sequence[float], rows: int, hint: str = "") -> list[C
 
 def gather(by_repetition: Sequence[Sequence[Caution]]) -> list[Caution]:
     """One caution per kind, saying in which repetitions it arose; the text is that of the first."""
-    first: dict[str, Caution] = {}
-    where: dict[str, list[int]] = {}
+    arose: dict[str, dict[int, str]] = {}
     for repetition, cautions in enumerate(by_repetition, start=1):
         for caution in cautions:
-            first.setdefault(caution.kind, caution)
-            where.setdefault(caution.kind, []).append(repetition)
-    if len(by_repetition) == 1:
-        return [*first.values()]
+            arose.setdefault(caution.kind, {}).setdefault(repetition, caution.text)
     out = []
-    for kind, caution in first.items():
-        which = f"repetition {where[kind][0]}"
-        if len(where[kind]) > 1:
-            which = f"repetitions {', '.join(map(str, where[kind]))} (first shown)"
-        out.append(Caution(kind, f"{which}: {caution.text}"))
+    for kind, texts in arose.items():
+        (first, text), *more = texts.items()
+        which = f"repetitions {', '.join(map(str, texts))} (first shown): " if more else f"repetition {first}: "
+        out.append(Caution(kind, text if len(by_repetition) == 1 else which + text))
     return out
 
 
@@ -160,28 +147,24 @@ def plan_cautions(plan: Plan, trained: int) -> list[Caution]:
             f"a rule, and cutoffs, learn from {plan.train_rows:,} of up to {trained:,} rows before a block; "
             "the test uses all test rows. To let them see more, raise `train_rows`."
         )
-    if plan.scheme == "split" and plan.train_fraction < MIN_SHARE:
+    learned = plan.train_fraction if plan.scheme == "split" else 0.5
+    if learned < MIN_SHARE:
         out[f"{LEVER} training"] = (
-            f"the rule learns from only {plan.train_fraction:.0%} of the rows, so that it may find little. Not finding "
-            "an improvement then says little; half of the rows is usual."
+            f"the rule learns from only {learned:.0%} of the rows, so that it may find little. Not finding an "
+            "improvement then says little; half of the rows is usual."
         )
-    if plan.scheme == "split" and 1 - plan.train_fraction < MIN_SHARE:
+    if 1 - learned < MIN_SHARE:
         out[f"{LEVER} testing"] = (
-            f"candidates are tested on only {1 - plan.train_fraction:.0%} of the rows, so that little can be shown. "
-            "Half of the rows is usual."
+            f"candidates are tested on only {1 - learned:.0%} of the rows, so that little can be shown. Half of the "
+            "rows is usual."
         )
     claim = plan.design.question.claim
     cut, gain = (max(every_delta(delta), default=0.0) for delta in (claim.delta_fairness, claim.delta_accuracy))
+    hard = "Not showing that does not mean that a smaller improvement is out of reach."
     if claim.form == "ratio" and claim.asks("fairness") and cut > MAX_GAP_CUT:
-        out[f"{LEVER} delta fairness"] = (
-            f"the claim asks that the gap shrink by {cut:.0%} or more. Not showing that does not mean "
-            "that a smaller improvement is out of reach."
-        )
+        out[f"{LEVER} delta fairness"] = f"the claim asks that the gap shrink by {cut:.0%} or more. {hard}"
     if claim.form == "ratio" and claim.asks("accuracy") and gain > MAX_GAIN:
-        out[f"{LEVER} delta accuracy"] = (
-            f"the claim asks that accuracy rise by {gain:.0%} or more. Not showing that does not mean that a smaller "
-            "improvement is out of reach."
-        )
+        out[f"{LEVER} delta accuracy"] = f"the claim asks that accuracy rise by {gain:.0%} or more. {hard}"
     cautions = [Caution(kind, text) for kind, text in out.items()] + easy_cautions(plan.design.question)
     if runs_foreign_code(plan.rule):
         how = (
@@ -261,11 +244,5 @@ MEANINGS = {
 
 
 def meaning(kind: str) -> str:
-    """What a kind of caution means.
-
-    Examples
-    --------
-    >>> meaning("no candidate")
-    'The repetition counts against rejection.'
-    """
+    """What a kind of caution means."""
     return next((text for name, text in MEANINGS.items() if f"{kind} ".startswith(f"{name} ")), "")

@@ -9,6 +9,7 @@ import io
 import json
 import pickle
 import zipfile
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +29,18 @@ MAX_BYTES = 4 << 30
 
 
 def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> None:
-    """Store what was counted, chained to its run."""
+    """Store what was counted, chained to its run: arrays as they are, exact sums in hexadecimal, whole numbers."""
     if folder is None:
         return
     arrays: dict[str, Any] = {}
-    plain: dict[str, Any] = {}
+    plain: dict[str, dict[str, Any]] = {}
     for repetition, tally in tallies.items():
-        counted = tally.counted
-        if isinstance(counted, Cells):
-            kept: dict[str, Any] = {"silent": counted.silent, "blocks": counted.blocks}
-            arrays |= {f"{name}-{repetition}": getattr(counted, name) for name in ("values", "block", "counts")}
-        else:
-            kept = {name: getattr(counted, name) for name in ("rows", "blocks", "width")}
-            kept |= {name: [hex(total) for total in getattr(counted, name)] for name in ("first", "second")}
-        arrays |= {f"{name}-{repetition}": getattr(tally, name) for name in ("sizes", "selected", "occupied")}
-        sums = {name: [hex(total) for total in getattr(tally, name)] for name in ("weighed", "crossed")}
-        plain[str(repetition)] = kept | sums | {"falls": tally.falls}
+        for part in (tally, tally.counted):
+            name = f"{type(part).__name__} {repetition}"
+            held = {one.name: getattr(part, one.name) for one in fields(part) if one.name != "counted"}
+            sums = {key: list(map(hex, value)) for key, value in held.items() if isinstance(value, tuple)}
+            plain[name] = {key: value for key, value in held.items() if isinstance(value, int)} | sums
+            arrays |= {f"{name} {key}": value for key, value in held.items() if key not in plain[name]}
     arrays["plain"] = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
@@ -54,35 +51,27 @@ def kept_counts(folder: Path | None, run: str) -> dict[int, Tally]:
     """What was counted already, by repetition; a file that was changed, or is another run's, is refused."""
     if folder is None or not (folder / COUNTS).exists():
         return {}
+    hint = "Delete it and run the same audit again: only counting is redone."
     try:
         arrays = read_arrays(folder / COUNTS)
         chain = arrays.pop("chain").tobytes().decode("ascii")
         if chain == chain_of(arrays, run):
             return _tallies(arrays)
     except (OSError, EOFError, zipfile.BadZipFile, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise StorageError(
-            f"'{folder / COUNTS}' is damaged.", "Delete it and run the same audit again: only counting is redone."
-        ) from error
-    raise StorageError(
-        f"'{folder / COUNTS}' was changed, or is of another run.",
-        "Delete it and run the same audit again: the rows are counted again.",
-    )
+        raise StorageError(f"'{folder / COUNTS}' is damaged.", hint) from error
+    raise StorageError(f"'{folder / COUNTS}' was changed, or is of another run.", hint)
 
 
 def _tallies(arrays: dict[str, Any]) -> dict[int, Tally]:
-    tallies = {}
+    made: dict[tuple[str, int], dict[str, Any]] = {}
     for name, kept in parse_json(arrays["plain"].tobytes()).items():
-        weighed, crossed = (tuple(int(total, 16) for total in kept.pop(key)) for key in ("weighed", "crossed"))
-        falls = kept.pop("falls")
-        counted: Cells | Moments
-        if "first" in kept:
-            first, second = (tuple(int(total, 16) for total in kept.pop(key)) for key in ("first", "second"))
-            counted = Moments(**kept, first=first, second=second)
-        else:
-            counted = Cells(*(arrays[f"{key}-{name}"] for key in ("values", "block", "counts")), **kept)
-        sizes, selected, occupied = (arrays[f"{key}-{name}"] for key in ("sizes", "selected", "occupied"))
-        tallies[int(name)] = Tally(counted, sizes, selected, occupied, weighed, falls, crossed)
-    return tallies
+        kind, repetition = name.split()
+        sums = {key: tuple(int(total, 16) for total in value) for key, value in kept.items() if isinstance(value, list)}
+        own = {key.split()[-1]: value for key, value in arrays.items() if key.startswith(f"{name} ")}
+        made[kind, int(repetition)] = kept | sums | own
+    types = {"Cells": Cells, "Moments": Moments}
+    counted = {one: types[kind](**held) for (kind, one), held in made.items() if kind in types}
+    return {one: Tally(counted=counted[one], **held) for (kind, one), held in made.items() if kind == "Tally"}
 
 
 def forget_counts(folder: Path) -> None:
@@ -92,8 +81,13 @@ def forget_counts(folder: Path) -> None:
 
 def refuse_heavy(plan: Plan, rows: int, parts: int, fitted: Fitted) -> None:
     """Refuse a rule whose first candidate is too heavy, and say from how many rows candidates would not be."""
-    weight = weight_of(getattr(fitted.candidate, "scorer", fitted.candidate))
-    if weight is None or weight * parts <= MAX_BYTES:
+    scale = _Scale()
+    try:
+        pickle.Pickler(scale, protocol=5).dump(getattr(fitted.candidate, "scorer", fitted.candidate))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return  # a function of the caller's own, which only an engine can pickle
+    weight = scale.bytes
+    if weight * parts <= MAX_BYTES:
         return
     enough = max(MIN_TRAINING_ROWS, int(0.9 * rows * MAX_BYTES / (weight * parts)))
     raise RuleError(
@@ -103,22 +97,10 @@ def refuse_heavy(plan: Plan, rows: int, parts: int, fitted: Fitted) -> None:
     )
 
 
-def weight_of(thing: Any) -> int | None:
-    """Pickled size in bytes; None for a function of the caller's own, which only an engine can pickle."""
-    scale = _Scale()
-    try:
-        pickle.Pickler(scale, protocol=5).dump(thing)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return None
-    return scale.bytes
-
-
 class _Scale:
     """A file that only counts."""
 
     bytes = 0
 
-    def write(self, content: Any) -> int:
-        size = memoryview(content).nbytes
-        self.bytes += size
-        return size
+    def write(self, content: Any) -> None:
+        self.bytes += memoryview(content).nbytes

@@ -1,8 +1,8 @@
 """Run a comparison: survey the rows, take cutoffs from all of them, count in one pass, and test."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,21 @@ from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import FrameLike, Rows
-from improvable.data.io.csv import format_of, note_cautions
+from improvable.data.io.csv import format_of
 from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recode import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError
 from improvable.inference.diagnostics import crossed_array
 from improvable.inference.intervals import disparities
-from improvable.procedure.cautions import capacity_cautions, easy_cautions, emit, gap_cautions, share_cautions
+from improvable.procedure.cautions import (
+    capacity_cautions,
+    easy_cautions,
+    emit,
+    gap_cautions,
+    note_cautions,
+    share_cautions,
+)
 from improvable.procedure.evaluate import Contest, conclude, count_contests, draws_ties
 from improvable.procedure.parallel import worker_count
 from improvable.procedure.plan import tie_breaking
@@ -35,8 +42,7 @@ from improvable.question.settings import Settings
 from improvable.question.utility import averages_over_selected
 from improvable.results.comparison import Comparison
 
-MAX_SCORES = 50_000_000
-"""Distinct scores that fit into the driver's memory, at 16 bytes each and some room to sort."""
+MAX_SCORES = 50_000_000  # that fit into the driver's memory, at 16 bytes each and some room to sort
 
 
 def run_comparison(
@@ -76,7 +82,7 @@ def run_comparison(
     if averages_over_selected(design.utilities):
         hint = f"To compare equal shares, give the candidate as a score: threshold(..., capacity={shares[0]:.2g})."
     cautions = [
-        *note_cautions(getattr(engine, "notes", ()), columns.read),
+        *note_cautions(engine),
         *surveyed.cautions,
         *capacity_cautions(capacities, shares, chance),
         *share_cautions(shares, tally.rows, hint),
@@ -103,21 +109,21 @@ def _complete(
 ) -> list[Algorithm]:
     """Take cutoffs from the scores of all rows, exactly: distinct scores are counted and brought to the driver."""
     scorers = {j: spec.scorer for j, spec in enumerate(specs) if isinstance(spec, Threshold)}
-    counted = run(engine, Scoring(reading, tuple(scorers.values())), columns, _merge_scores) if scorers else ()
+    work = partial(_score_batch, reading=reading, scorers=tuple(scorers.values()))
+    counted = run(engine, work, columns, _merge_scores) if scorers else ()
     found, out = dict(zip(scorers, counted, strict=True)), []
     for j, spec in enumerate(specs):
         if isinstance(spec, Threshold):
-            scores = np.repeat(found[j].scores, found[j].counts)
+            times = found[j].counts
+            scores, weights = np.repeat(found[j].scores, times), found[j].weights
             if j == 0 and isinstance(spec.scorer, ScoreColumn):
                 refuse_constant_score(spec.scorer, scores)
-            weights = found[j].weights
-            spec = spec.complete(scores, None if weights is None else np.repeat(weights, found[j].counts), breaking)
+            spec = spec.complete(scores, None if weights is None else np.repeat(weights, times), breaking)
         out.append(spec)
     return out
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(NamedTuple):
     """Distinct scores, or pairs of score and weight, sorted; and how often each occurs."""
 
     scores: FloatArray
@@ -141,18 +147,10 @@ def count_scores(scores: FloatArray, weights: FloatArray | None, counts: IntArra
     return Scores(scores[first], None if weights is None else weights[first], times)
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """The pass that finds cutoffs: of every score its distinct values, beside weights if any, and how often each is."""
-
-    reading: Reading
-    scorers: tuple[Score, ...]
-
-    def __call__(self, rows: Rows) -> tuple[Scores, ...]:
-        sample = self.reading.sample(rows)
-        nobody: FloatArray = np.empty(0)
-        scored = [scorer.score(sample.rows) if len(sample) else nobody for scorer in self.scorers]
-        return tuple(count_scores(scores + 0.0, sample.weights) for scores in scored)  # -0.0 becomes 0.0
+def _score_batch(rows: Rows, reading: Reading, scorers: Sequence[Score]) -> tuple[Scores, ...]:
+    sample = reading.sample(rows)
+    scored = [scorer.score(sample.rows) if len(sample) else np.empty(0) for scorer in scorers]
+    return tuple(count_scores(scores + 0.0, sample.weights) for scores in scored)  # -0.0 becomes 0.0
 
 
 def _merge_scores(one: tuple[Scores, ...], other: tuple[Scores, ...]) -> tuple[Scores, ...]:

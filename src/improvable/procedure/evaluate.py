@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from improvable.results.facts import CountFacts
 from improvable.results.formatting import steady
 from improvable.results.storage import few_enough
 
+Tallies = tuple[Tally, ...]  # of several contests
 NOBODY = "no row of that group counts in it (nobody is selected)"
 TOO_FEW = "Leave that group out, use a larger capacity, or provide more rows."
 
@@ -61,9 +62,6 @@ class Contest:
     name: str = "candidate"  # what messages call the candidate
     steps: tuple[tuple[str, float], ...] = ()  # how far each monotone feature is moved to see if a decision falls
     sight: tuple[str, ...] | None = None  # the columns that the candidate is shown; None for all
-
-
-Tallies: TypeAlias = tuple[Tally, ...]
 
 
 @dataclass(frozen=True)
@@ -98,14 +96,11 @@ class Counting:
             return tally_rows(self.reading.design, sample, (before, before))
         shown = seen(sample.rows, contest.sight)
         after = decide_alone(contest.candidate, shown, contest.name)
-        counted = tally_rows(self.reading.design, sample, (before, after))
-        if not contest.steps:
-            return counted
-        return replace(counted, falls=int(monotone_falls(contest.candidate, shown, dict(contest.steps)).sum()))
+        falls = int(monotone_falls(contest.candidate, shown, dict(contest.steps)).sum()) if contest.steps else 0
+        return replace(tally_rows(self.reading.design, sample, (before, after)), falls=falls)
 
 
 def _merge(one: Tallies, other: Tallies, most: float) -> Tallies:
-    """The tallies of two batches together, contest by contest."""
     return tuple(merge_tallies(a, b, most) for a, b in zip(one, other, strict=True))
 
 
@@ -128,7 +123,6 @@ def count_contests(
 
 
 def draws_ties(algorithm: Algorithm | None) -> bool:
-    """Whether some decisions of an algorithm depend on the keys of rows."""
     return isinstance(algorithm, ThresholdedScore) and algorithm.draws_ties
 
 
@@ -143,10 +137,8 @@ def decide_alone(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
     if is_own_code(algorithm) and len(rows) > 1:
         some = np.arange(0, len(rows), 2)
         if (decisions[some] != decide(algorithm, rows.take(some), whose)).any():
-            raise AlgorithmError(
-                f"the {whose} decides otherwise for the same rows when others are missing.",
-                "It must decide for each row by itself; learn quantiles and means from training rows.",
-            )
+            hint = "It must decide for each row by itself; learn quantiles and means from training rows."
+            raise AlgorithmError(f"the {whose} decides otherwise for the same rows when others are missing.", hint)
     return decisions
 
 
@@ -188,9 +180,7 @@ def conclude(
         },
         "share_selected": {name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
         "share_selected_by_group": {group: _pair(*both) for group, both in tally.rates(attributes).items()},
-        "effective_rows": {
-            group: _pair(*map(steady, both)) for group, both in effective_rows(attributes, rows).items()
-        },
+        "effective_rows": {one: _pair(*map(steady, both)) for one, both in effective_rows(attributes, rows).items()},
         "differing_rows": {
             group: {**_pair(*one.sides), "rows": one.rows, "effective": steady(one.effective)}  # type: ignore[typeddict-item]
             for group, one in differing.items()
@@ -231,9 +221,8 @@ def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequ
         values = with_formulas(utilities_of(sums[mine].sum(axis=0)), design.measures, axis=-1)
         if np.isnan(values).any():
             label = design.measured[int(np.flatnonzero(np.isnan(values))[0])].label
-            raise DataError(
-                f"{where}the status quo has no '{label}' for group '{group}' among the training rows.", TOO_FEW
-            )
+            without = f"{where}the status quo has no '{label}' for group '{group}'"
+            raise DataError(f"{without} among the training rows.", TOO_FEW)
 
 
 def _refuse_meaningless(evidence: Evidence, claim: Claim, where: str) -> None:

@@ -1,17 +1,16 @@
 """What drives a candidate: permutation importance on held-out rows.
 
-First in decisions: whom the candidate would no longer select if one feature were shuffled. That needs no outcomes and
-means the same for every utility. Then in accuracy: each of the features that change most decisions is shuffled among
-all held-out rows, and the candidate's accuracy over everyone is measured again. How a feature goes with the group is a
-plain correlation.
+First in decisions, which needs no outcomes: whom the candidate would no longer select if one feature were shuffled.
+Then in accuracy over everyone, for the features that change most decisions.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import SeedSequence
 
-from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.decisions import Algorithm, decide, is_own_code
 from improvable.algorithms.leakage import Column, read_column
 from improvable.data.frame import Rows
@@ -33,7 +32,7 @@ DIGITS = 4  # of a correlation: the last ones of a sum differ between machines, 
 
 
 def drivers(
-    candidate: Algorithm, sample: Sample, features: Sequence[str], keys: Keys, seed: np.random.SeedSequence, whose: str
+    candidate: Algorithm, sample: Sample, features: Sequence[str], keys: Keys, seed: SeedSequence, whose: str
 ) -> dict[str, float]:
     """Of those the candidate selects, the share it decides otherwise about when a feature is shuffled.
 
@@ -59,13 +58,15 @@ def importance(
     sample: Sample,
     drivers: dict[str, float],
     keys: Keys,
-    seed: np.random.SeedSequence,
+    seed: SeedSequence,
     whose: str,
 ) -> dict[str, Any]:
     """By feature, the most important first: the loss of accuracy without it, and its correlation with every group.
 
     A loss is None if nobody is left to average over, a correlation if the feature is not a number or does not vary.
     """
+    if not drivers:
+        return {}
     ranked = sorted(drivers, key=lambda name: (-drivers[name], name))
     chosen = [name for name in ranked if drivers[name] > 0][:MAX_WEIGHED]
     some = sample.take(np.argsort(keys, kind="stable")[:MAX_ROWS])
@@ -77,12 +78,7 @@ def importance(
 
 
 def accuracy_losses(
-    candidate: Algorithm,
-    design: Design,
-    sample: Sample,
-    features: Sequence[str],
-    seed: np.random.SeedSequence,
-    whose: str,
+    candidate: Algorithm, design: Design, sample: Sample, features: Sequence[str], seed: SeedSequence, whose: str
 ) -> list[float | None]:
     """By how much the first accuracy utility gets worse, over everyone, when each feature is shuffled."""
     rng, everyone = np.random.default_rng(seed), np.arange(len(sample))
@@ -99,10 +95,7 @@ def accuracy_losses(
 def _decide_shuffled(
     candidate: Algorithm, rows: Rows, shuffled: Sequence[tuple[str, IntArray]], chosen: IntArray, whose: str
 ) -> Iterator[FloatArray]:
-    """Decide about the chosen rows once for each feature, which takes the values of its donor rows.
-
-    The rows stand below each other in one frame, as many features at a time as make about `AT_ONCE` rows.
-    """
+    """Decide about the chosen rows once for each feature, which takes the values of its donor rows."""
     step = max(1, AT_ONCE // len(chosen))
     for start in range(0, len(shuffled), step):
         some = shuffled[start : start + step]
@@ -129,15 +122,11 @@ def correlations(column: Column, sample: Sample) -> dict[str, dict[str, float | 
     # Scaled to one, so that squares of numbers of any size are finite.
     scaled = (values - values.mean()) / np.abs(values - values.mean()).max() if varies else values
 
-    def with_group(inside: BoolArray) -> float | None:
-        if not varies or inside.all() or not inside.any():
-            return None
-        return round(float(np.corrcoef(scaled, inside)[0, 1]), DIGITS)
-
-    return {
-        attribute.name: {
-            group: with_group(attribute.member[sample.grouping.codes][given] == g)
-            for g, group in enumerate(attribute.levels)
-        }
-        for attribute in sample.grouping.attributes
-    }
+    out: dict[str, dict[str, float | None]] = {}
+    for attribute in sample.grouping.attributes:
+        own = out[attribute.name] = dict.fromkeys(attribute.levels)
+        for g, group in enumerate(attribute.levels):
+            inside = attribute.member[sample.grouping.codes][given] == g
+            if varies and inside.any() and not inside.all():
+                own[group] = round(float(np.corrcoef(scaled, inside)[0, 1]), DIGITS)
+    return out

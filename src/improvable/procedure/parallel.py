@@ -4,9 +4,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from improvable.errors import OptionError
 
@@ -72,8 +71,7 @@ def in_parallel(
         raise
 
 
-@dataclass(frozen=True)
-class _Failed:
+class _Failed(NamedTuple):
     """An error brought home as a value, so that errors come in the order of the jobs."""
 
     error: Exception
@@ -110,11 +108,9 @@ class Progress:
     """Shows the stage of each repetition. Silent unless enabled; a pickled copy (in a worker process) is silent."""
 
     def __init__(self, repetitions: int, done: int = 0, enabled: bool | None = None) -> None:
-        self.repetitions = repetitions
-        self.already = done
+        self.repetitions, self.already = repetitions, done
         self.enabled = sys.stderr.isatty() if enabled is None else enabled
         self._bar: Any = None
-        self._task: Any = None
 
     def __enter__(self) -> "Progress":
         if self.enabled:
@@ -126,7 +122,7 @@ class Progress:
             columns = texts[0], BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), texts[1]
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("starting", total=self.repetitions, completed=self.already)
+            self._bar.add_task("starting", total=self.repetitions, completed=self.already)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -135,11 +131,11 @@ class Progress:
 
     def stage(self, repetition: int, name: str) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, description=f"repetition {repetition}: {name}")
+            self._bar.update(self._bar.task_ids[0], description=f"repetition {repetition}: {name}")
 
     def done(self) -> None:
         if self._bar is not None:
-            self._bar.advance(self._task)
+            self._bar.advance(self._bar.task_ids[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Progress, (self.repetitions, 0, False))

@@ -16,8 +16,7 @@ from improvable.question.settings import Scheme, Settings
 
 MIN_TRAINING_ROWS = 20
 MAX_REPETITIONS = 100_000
-MIN_WITH_FOREIGN_CODE = 7
-"""A rule that stops changing anything once it is ahead rejects too often in one repetition, not in the median of 7."""
+MIN_WITH_FOREIGN_CODE = 7  # a rule that stops once it is ahead rejects too often in one repetition, not in 7
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,19 @@ def make_plan(settings: Settings) -> Plan:
     rule = as_rule(settings.rule)
     refuse_unhonored(constraints, rule, RULES)
     if settings.scheme == "forward" and runs_foreign_code(rule):
-        _refuse_foreign_code(rule, int(settings.repetitions), design)
+        # Refuse what code could exploit that follows its own statistic from block to block (docs: guarantees).
+        if settings.repetitions < MIN_WITH_FOREIGN_CODE:
+            raise OptionError(
+                f"rule '{rule.name}' is code of its own, and fewer than {MIN_WITH_FOREIGN_CODE} forward repetitions do "
+                "not keep the level for every code.",
+                f"Make at least {MIN_WITH_FOREIGN_CODE}, or use `scheme='split'`.",
+            )
+        if not any(utility.binary_decision for utility in design.utilities):
+            raise OptionError(
+                f"rule '{rule.name}' is code of its own that decides amounts. Forward repetitions do not keep the "
+                "level for every such code: it could raise its stakes while it is behind.",
+                "Use `scheme='split'`.",
+            )
     return Plan(
         settings=settings,
         design=design,
@@ -97,20 +108,3 @@ def make_plan(settings: Settings) -> Plan:
         train_fraction=float(settings.train_fraction),
         train_rows=int(settings.train_rows),
     )
-
-
-def _refuse_foreign_code(rule: SelectionRule, repetitions: int, design: Design) -> None:
-    """Refuse what code could exploit that follows its own statistic from block to block (docs: guarantees)."""
-    split = "or use `scheme='split'`."
-    if repetitions < MIN_WITH_FOREIGN_CODE:
-        raise OptionError(
-            f"rule '{rule.name}' is code of its own, and fewer than {MIN_WITH_FOREIGN_CODE} forward repetitions do "
-            "not keep the level for every code.",
-            f"Make at least {MIN_WITH_FOREIGN_CODE}, {split}",
-        )
-    if not any(utility.binary_decision for utility in design.utilities):
-        raise OptionError(
-            f"rule '{rule.name}' is code of its own that decides amounts. Forward repetitions do not keep the level "
-            "for every such code: it could raise its stakes while it is behind.",
-            "Use `scheme='split'`.",
-        )

@@ -10,22 +10,22 @@ from improvable.algorithms.constraints import check_features
 from improvable.algorithms.decisions import DecisionColumn, capacity_of, decide, reads_of
 from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.rules.own_code import check_source
-from improvable.data.columns import EXCLUDED, NOT_NAMED, Columns, Features, choose_features, make_columns
+from improvable.data.columns import Columns, choose_features, make_columns
 from improvable.data.duplicates import copy_cautions
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import FrameLike
-from improvable.data.io.csv import format_of, note_cautions
+from improvable.data.io.csv import format_of
 from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recode import recode, values_of
-from improvable.data.sample import Reading, Sample
+from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
-from improvable.procedure.cautions import plan_cautions
+from improvable.procedure.cautions import note_cautions, plan_cautions
 from improvable.procedure.parallel import limited_threads, worker_count
-from improvable.procedure.plan import MIN_TRAINING_ROWS, Plan, make_plan
+from improvable.procedure.plan import MIN_TRAINING_ROWS, make_plan
 from improvable.procedure.screen import Look, look_at
-from improvable.procedure.select import complete_status_quo
+from improvable.procedure.select import Lessons, complete_status_quo
 from improvable.procedure.split import (
     ALL_ROWS,
     Cuts,
@@ -33,65 +33,51 @@ from improvable.procedure.split import (
     Splitting,
     TrainingRows,
     check_keys,
-    choose_cuts,
     fetch_training_rows,
+    first_block,
+    forward_cuts,
     make_splitting,
 )
 from improvable.procedure.survey import MIN_CLUSTERS, Surveyed, survey
 from improvable.question.challenge import sealed_seed
 from improvable.question.protocol import asked_identity, declare, digest_of
 from improvable.question.settings import Settings
-from improvable.results.versions import versions
+from improvable.results.storage import versions
 
-MAX_HELD_OUT = 8_000
-"""Rows, of those fetched for all rows, in which test rows of a block are looked for."""
+MAX_HELD_OUT = 8_000  # rows, of those fetched for all rows, in which test rows of a block are looked for
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Prepared(Lessons):
     """An audit that is ready to run."""
 
-    plan: Plan
     engine: Engine
     columns: Columns
     surveyed: Surveyed
-    splitting: Splitting
-    training: TrainingRows  # of every block of every repetition, and of all rows
-    features: Features
     look: Look
     data: Fingerprint  # of the columns that are read
     cuts: Cuts
     rule_source: str | None = None  # digest of the code behind a rule of somebody's own
 
     @property
-    def seed(self) -> int:
-        return self.plan.design.question.seed
-
-    @property
     def cautions(self) -> list[Caution]:
         """What a reader must know before anything is run."""
         trained = [rows for part, rows in self.training.trained.items() if part != ALL_ROWS]
         return [
-            *note_cautions(getattr(self.engine, "notes", ()), self.columns.read),
+            *note_cautions(self.engine),
             *self.surveyed.cautions,
             *self.features.cautions,
             *self.look.cautions,
             *plan_cautions(self.plan, max(trained, default=0)),
         ]
 
-    def sample(self, part: Part = ALL_ROWS) -> Sample:
-        """The training rows of a part that its rule sees; by default of all rows."""
-        return self.training.sample(self.surveyed.reading, part)
-
-    def teaching(self, repetition: int) -> tuple[Plan, Features, TrainingRows, Reading, list[Part], int]:
-        """What `fit_parts` needs for a repetition, without the data, which an engine may not send to a process."""
-        parts = self.splitting.parts([repetition])
-        return self.plan, self.features, self.training, self.surveyed.reading, parts, self.seed
+    @property
+    def lessons(self) -> Lessons:
+        return Lessons(self.plan, self.features, self.reading, self.splitting, self.training)
 
     def held_out(self, part: Part) -> Sample:
         """Some test rows of a part, of those fetched for all rows: to look at, not to test on."""
-        some = self.training.rows.take(self.training.chosen[ALL_ROWS][:MAX_HELD_OUT])
-        sample = self.surveyed.reading.sample(some)
+        sample = self.reading.sample(self.training.rows.take(self.training.chosen[ALL_ROWS][:MAX_HELD_OUT]))
         tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part.repetition), part)
         return sample.take(np.flatnonzero(tests))
 
@@ -134,20 +120,11 @@ class Prepared:
 
 def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
     """Check settings and data, and stop before the first repetition."""
-    source = check_source(settings.rule, settings.rule_source)
-    plan = make_plan(settings)
+    source, plan = check_source(settings.rule, settings.rule_source), make_plan(settings)
     design = plan.design
     engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=plan.calls_own_code), format_of(settings))
-    columns = make_columns(
-        engine.columns,
-        design,
-        [reads_of(plan.status_quo)],
-        target=plan.target,
-        features=settings.features,
-        exclude=settings.exclude,
-        row_id=settings.row_id,
-        everything=is_own_rule(plan.rule),
-    )
+    reads = [reads_of(plan.status_quo)]
+    columns = make_columns(engine.columns, design, reads, settings, everything=is_own_rule(plan.rule))
     if settings.challenge is not None:
         seed = sealed_seed(Fingerprint(engine, columns.question).digest, settings.challenge)
         design = replace(design, question=replace(design.question, seed=seed))
@@ -162,13 +139,11 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         engine = with_keys(engine, splitting.keying, splitting.columns, settings.row_id)
 
     def fetch(splitting: Splitting, parts: Sequence[Part]) -> TrainingRows:
-        """The second pass."""
-        reading, rows = surveyed.reading, surveyed.rows
-        return fetch_training_rows(engine, reading, splitting, columns.read, rows, plan.train_rows, parts)
+        return fetch_training_rows(engine, surveyed, splitting, columns.read, plan.train_rows, parts)
 
     def divide() -> tuple[Cuts, Splitting, TrainingRows]:
-        """Cut the order of the rows into blocks, and fetch those that teach."""
-        cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, rarest)
+        forward = plan.scheme == "forward"
+        cuts = forward_cuts(*first_block(surveyed, rarest)) if forward else Cuts((plan.train_fraction,))
         divided = replace(splitting, cuts=cuts.ends)
         return cuts, divided, fetch(divided, [ALL_ROWS, *divided.parts(range(1, plan.repetitions + 1))])
 
@@ -182,7 +157,9 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     cuts, splitting, training = divide()
     check_keys(training, settings.row_id)
     some = training.sample(surveyed.reading, ALL_ROWS)
-    features = _choose_features(plan, columns, surveyed, some, engine.columns)
+    seen = surveyed.seen
+    features = choose_features(some.rows, design, columns, settings, seen.missing, seen.infinite, engine.columns)
+    check_features(plan.constraints, some.rows, features.columns)
     same = tuple(dict.fromkeys([*features.columns, *design.outcome_columns]))
     if settings.duplicates == "cluster" and settings.cluster is None:
         columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
@@ -193,36 +170,10 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     with limited_threads(workers=1, repetitions=1):
         look = look_at(plan, some, features, surveyed)
     look = replace(look, cautions=(*look.cautions, *copies))
-    ready = Prepared(plan, engine, columns, surveyed, splitting, training, features, look, fingerprint, cuts, source)
+    lessons = plan, features, surveyed.reading, splitting, training
+    ready = Prepared(*lessons, engine, columns, surveyed, look, fingerprint, cuts, source)
     _check_sizes(ready)
     return ready
-
-
-def _choose_features(
-    plan: Plan, columns: Columns, surveyed: Surveyed, some: Sample, available: Sequence[str]
-) -> Features:
-    """Choose features by the rows fetched; missing and infinite values are those of all rows, from the survey."""
-    settings = plan.settings
-    exclude = [name for name in (*columns.excluded, settings.row_id) if name is not None and name in columns.read]
-    chosen = choose_features(some.rows, plan.design, columns.in_use, plan.target, settings.features, exclude, available)
-    for name in chosen.columns:
-        if surveyed.infinite[name]:
-            raise DataError(
-                f"column '{name}' has {surveyed.infinite[name]:,} infinite values.", "Fix them, or exclude the column."
-            )
-    check_features(plan.constraints, some.rows, chosen.columns)
-    missing = {
-        name: f"number: {surveyed.missing[name]:,} missing values take the training mean and are flagged"
-        for name in chosen.columns
-        if surveyed.missing[name]
-    }
-    left_out = dict(chosen.left_out)
-    left_out |= {name: EXCLUDED for name in columns.excluded if left_out.get(name) == NOT_NAMED}
-    if settings.row_id is not None:
-        left_out[settings.row_id] = "row id"
-    return replace(
-        chosen, treatment={**chosen.treatment, **missing}, plain=chosen.plain and not missing, left_out=left_out
-    )
 
 
 def _check_sizes(ready: Prepared) -> None:

@@ -19,14 +19,14 @@ from improvable.algorithms.models import steady
 from improvable.algorithms.rules.base import seen
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import FrameLike
-from improvable.errors import Caution
+from improvable.errors import Caution, OptionError
 from improvable.inference.cells import CANDIDATE
+from improvable.inference.evidence import ALGORITHMS
 from improvable.inference.intervals import disparities
 from improvable.inference.tally import Tally, merge_tallies
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
 from improvable.procedure.checkpoint import forget_counts, keep_counts, kept_counts, refuse_heavy
-from improvable.procedure.evaluate import Contest, conclude, count_contests, max_cells
-from improvable.procedure.export import repetition_rows
+from improvable.procedure.evaluate import Contest, conclude, count_contests, decide_alone, max_cells
 from improvable.procedure.importance import drivers, importance
 from improvable.procedure.parallel import LOOKING, Progress, announced, in_parallel, limited_threads, worker_count
 from improvable.procedure.prepare import Prepared, prepare_audit
@@ -38,9 +38,8 @@ from improvable.question.settings import Settings
 from improvable.question.utility import averages_over_selected
 from improvable.results import storage
 from improvable.results.audit import Audit
-from improvable.results.comparison import Comparison
+from improvable.results.comparison import Comparison, finished_repetitions
 from improvable.results.facts import CountFacts
-from improvable.results.load import finished_repetitions
 
 
 def run_audit(
@@ -111,9 +110,9 @@ def run_prepared(
 def _refit(ready: Prepared, repetition: int) -> Algorithm:
     """The rule's choice on all rows, or what a repetition tested: the same rows and seed give the same."""
     if repetition == ALL_ROWS.repetition:
-        return select_on_all_rows(ready.plan, ready.features, ready.sample(), ready.seed)
+        return select_on_all_rows(ready)
     with limited_threads(workers=1, repetitions=1), Progress(1, enabled=False) as progress:
-        fitted = fit_parts(*ready.teaching(repetition), progress)
+        fitted = fit_parts(ready, repetition, progress)
     candidates, weights = [one.candidate for one in fitted], ready.splitting.weights.tolist()
     return mix(candidates, weights, ready.features.columns, ready.seed)
 
@@ -121,21 +120,14 @@ def _refit(ready: Prepared, repetition: int) -> Algorithm:
 def _against_itself(ready: Prepared, workers: int) -> Comparison:
     """The status quo on all rows: its own gaps (Assumption 1), from comparing it with itself, and whom it selects."""
     complete = complete_status_quo(ready.plan.status_quo, ready.sample(), ready.plan.breaking)
-    contest, reading = Contest(ALL_ROWS, steady(complete), None), ready.surveyed.reading
+    contest, reading = Contest(ALL_ROWS, steady(complete), None), ready.reading
     (tally,) = count_contests(ready.engine, reading, None, [contest], ready.columns.judged, ready.splitting)
     return _conclude(ready, tally, ALL_ROWS.repetition, None, workers)
 
 
 def _run_repetitions(
-    ready: Prepared,
-    folder: Path | None,
-    run: str,
-    done: dict[int, Comparison],
-    workers: int,
-    show: bool | None,
+    ready: Prepared, folder: Path | None, run: str, done: dict[int, Comparison], workers: int, show: bool | None
 ) -> None:
-    """Run the repetitions that are not done yet, and store each."""
-
     def keep(one: Comparison) -> None:
         if folder is not None:
             storage.write_repetition(one, folder, run)
@@ -145,7 +137,7 @@ def _run_repetitions(
     left = [repetition for repetition in range(1, total + 1) if repetition not in done]
     with Progress(total, total - len(left), show) as progress:
         if isinstance(ready.engine, Memory):
-            alone = replace(ready, engine=ready.engine.alone())
+            alone = replace(ready, engine=replace(ready.engine, workers=1))
 
             def take(result: Comparison) -> None:
                 keep(result)
@@ -164,8 +156,7 @@ def _run_repetitions(
 
 
 def _run_repetition(ready: Prepared, repetition: int, progress: Progress) -> Comparison:
-    """Fit, count and conclude one repetition by itself."""
-    fitted = fit_parts(*ready.teaching(repetition), progress)
+    fitted = fit_parts(ready, repetition, progress)
     progress.stage(repetition, f"{ready.plan.design.question.draws:,} draws")
     return _finish(ready, fitted, _pooled(ready, _count(ready, fitted)), workers=1)
 
@@ -181,30 +172,29 @@ def _fit_all(ready: Prepared, repetitions: Sequence[int], workers: int, progress
         out[fitted[0].part.repetition] = fitted
         progress.done()
 
-    in_parallel(fit_parts, ((*ready.teaching(repetition), progress) for repetition in repetitions), workers, take)
+    in_parallel(fit_parts, ((ready.lessons, repetition, progress) for repetition in repetitions), workers, take)
     return out
 
 
 def _count(ready: Prepared, fitted: Sequence[Fitted]) -> tuple[Tally, ...]:
-    """The third pass."""
     monotone, contests = ready.plan.constraints.monotone, []
     for one in fitted:
         steps = monotone_steps(ready.sample(one.part).rows, monotone) if monotone else {}
         candidate = None if one.selection.algorithm is None else steady(one.candidate)
         contests.append(Contest(one.part, steady(one.status_quo), candidate, one.name, tuple(steps.items()), one.sight))
-    splitting, reading = ready.splitting, ready.surveyed.reading
+    splitting, reading = ready.splitting, ready.reading
     return count_contests(ready.engine, reading, splitting, contests, ready.columns.read, splitting)
 
 
 def _pooled(ready: Prepared, tallies: Sequence[Tally]) -> Tally:
     """The tested rows of all blocks together: each row is there once."""
-    return reduce(lambda one, other: merge_tallies(one, other, max_cells(ready.surveyed.reading)), tallies)
+    return reduce(lambda one, other: merge_tallies(one, other, max_cells(ready.reading)), tallies)
 
 
 def _conclude(ready: Prepared, tally: Tally, repetition: int, reference: FloatArray | None, workers: int) -> Comparison:
     return conclude(
         ready.plan.design,
-        ready.surveyed.reading.attributes,
+        ready.reading.attributes,
         tally,
         ready.test_clusters(repetition),
         reference,
@@ -243,18 +233,16 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     cautions += share_cautions(tally.shares(), tally.rows, hint)
     cautions += result.cautions
 
-    attributes = ready.surveyed.reading.attributes
+    attributes = ready.reading.attributes
     rates = {group: pair[CANDIDATE] for group, pair in tally.rates(attributes).items()}
     reached: dict[str, float | int] = {SELECTION_GAP: gap_of_rates(rates, attributes)}
     if plan.constraints.monotone:
         reached["monotone_violations"] = tally.falls
-    notes: dict[str, Any] = {
-        "blocks": [
-            {**one.selection.notes, "block": one.part.block, "learned_from": one.rows, "reached": one.reached}
-            for one in fitted
-        ],
-        "reached": reached,
-    }
+    blocks = [
+        {**one.selection.notes, "block": one.part.block, "learned_from": one.rows, "reached": one.reached}
+        for one in fitted
+    ]
+    notes: dict[str, Any] = {"blocks": blocks, "reached": reached}
     if repetition == 1:  # if a feature holds the answer, the candidates of every repetition find it
         held_out, candidate = ready.held_out(last.part), steady(last.candidate)
         if len(held_out):
@@ -262,20 +250,61 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
             cautions += perfection_cautions(held_out, decisions, plan.design.question.outcome)
         if last.selection.algorithm is not None:
             keys, seed = ready.splitting.keys(held_out), seed_of(ready.seed, repetition, SHUFFLING)
-            notes["drivers"] = drivers(candidate, held_out, ready.features.columns, keys, seed, last.name)
-            notes["importance"] = {}
-            if notes["drivers"]:
-                notes["importance"] = importance(
-                    candidate, plan.design, held_out, notes["drivers"], keys, seed, last.name
-                )
+            drove = drivers(candidate, held_out, ready.features.columns, keys, seed, last.name)
+            weighed = importance(candidate, plan.design, held_out, drove, keys, seed, last.name)
+            notes |= {"drivers": drove, "importance": weighed}
+    none = f"rule '{plan.rule.name}' found no candidate"
     without = [one for one in fitted if one.selection.algorithm is None]
     if len(without) == len(fitted):
-        cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
+        cautions = [Caution("no candidate", f"{none}, so p is 1.")]
     elif without:
-        text = (
-            f"rule '{plan.rule.name}' found no candidate for block {without[0].part.block}, where the status quo "
-            "stands in for it."
-        )
+        text = f"{none} for block {without[0].part.block}, where the status quo stands in for it."
         cautions.append(Caution("no candidate for a block", text))
     counts: CountFacts = {**result.counts, "share_selected": shares}
     return result.with_cautions(cautions, counts=counts, repetition=repetition, notes=notes)
+
+
+def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
+    """Every row in every repetition, as a Polars frame, for the other side's expert.
+
+    A row has its id, or its number in the data from 1; its groups, outcomes and weight as they were read; the
+    repetition and its block there; and both decisions, unless that is block 0, which is not tested. Candidates are not
+    stored, so they are found again: the same rows and seed give the same.
+    """
+    import polars as pl
+
+    if not isinstance(ready.engine, Memory):
+        raise OptionError("rows can be exported only from data in memory.", "Leave out the engine.")
+    sample, keys = ready.reading.sample(ready.engine.rows), ready.engine.rows.keys
+    assert keys is not None
+    assert sample.rows.keys is not None
+    order = np.argsort(keys, kind="stable")
+    number = order[np.searchsorted(keys[order], sample.rows.keys)] + 1
+    row_id, question = ready.plan.settings.row_id, ready.plan.design.question
+    known = {"row": pl.Series("row", number)}
+    if row_id is not None:  # as it is: a long id would lose its last digits as a float
+        known = {row_id: pl.Series(row_id, sample.rows.frame[row_id].to_list())}
+    for attribute in sample.grouping.attributes:
+        levels = np.array(attribute.levels, dtype=object)[attribute.member[sample.grouping.codes]]
+        known[attribute.name] = pl.Series(attribute.name, levels.tolist(), dtype=pl.String)
+    for name, values in sample.outcomes.items():
+        known[name or question.outcome] = pl.Series(name or question.outcome, values)
+    if sample.weights is not None and question.weight is not None:
+        known[question.weight] = pl.Series(question.weight, sample.weights)
+    told, units, frames = pl.DataFrame(known), ready.splitting.units(sample), []
+    with limited_threads(workers=1, repetitions=1), Progress(len(repetitions), enabled=False) as progress:
+        for repetition in repetitions:
+            fitted = fit_parts(ready, repetition, progress)
+            block = ready.splitting.block_of(ready.splitting.places(units, repetition))
+            both = np.full((len(sample), 2), np.nan)
+            for one in fitted:
+                tested = np.flatnonzero(block == one.part.block)
+                if len(tested):
+                    rows = sample.rows.take(tested)
+                    both[tested] = decide_alone(steady(one.status_quo), rows, "status quo")[:, None]
+                    if one.selection.algorithm is not None:
+                        both[tested, 1] = decide_alone(steady(one.candidate), seen(rows, one.sight), one.name)
+            decided = [pl.Series(name, both[:, t]).fill_nan(None) for t, name in enumerate(ALGORITHMS)]
+            where = pl.lit(repetition, pl.Int64).alias("repetition"), pl.Series("block", block)
+            frames.append(told.with_columns(*where, *decided))
+    return pl.concat(frames)

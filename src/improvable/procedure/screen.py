@@ -17,13 +17,7 @@ from improvable.algorithms.decisions import decide
 from improvable.algorithms.leakage import Column, Target
 from improvable.data.columns import AN_ID, MIN_ROWS_OF_AN_ID, Features
 from improvable.data.frame import Rows
-from improvable.data.quality import (
-    amount_code_cautions,
-    few_values,
-    flag_code_cautions,
-    repeating_ids,
-    text_cautions,
-)
+from improvable.data.quality import amount_code_cautions, few_values, flag_code_cautions, repeating_ids, text_cautions
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError, OptionError
 from improvable.inference.diagnostics import KINDS
@@ -34,25 +28,18 @@ from improvable.question.design import Question
 from improvable.question.settings import AsStated
 from improvable.question.utility import Utility
 
-MAX_ROWS = 10_000
-"""How well columns predict the outcome and the group is measured on this many rows, unless the outcome is rare."""
+MAX_ROWS = 10_000  # on which it is measured how well columns predict outcome and group, unless the outcome is rare
 MIN_OF_AN_OUTCOME = 100
 NEARLY_OUTCOME, NEARLY_GROUP, NEARLY_PERFECT = 0.98, 0.95, 0.98
 CLEAR_OF_CHANCE = 5.0
 MAX_LISTED = 8
-MAX_REPEATED = 0.8
-"""Ids that repeat a few times are nearly all different in the first hundred rows."""
-WRONG_WAY = 3.0
-"""Standard errors beyond chance: a status quo unrelated to the outcome is stopped once in 700 data sets."""
-
-Scores = dict[str, dict[str, float | None]]
-"""By target and feature, an AUC or an R squared; None where there are too few rows."""
+MAX_REPEATED = 0.8  # ids that repeat a few times are nearly all different in the first hundred rows
+WRONG_WAY = 3.0  # standard errors: a status quo unrelated to the outcome is stopped once in 700 data sets
+Scores = dict[str, dict[str, float | None]]  # by target and feature: AUC or R squared, None where rows are too few
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the screen found."""
-
     facts: dict[str, Any]  # the JSON's `look`
     cautions: tuple[Caution, ...]
 
@@ -72,7 +59,7 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
     decision = decide(complete_status_quo(plan.status_quo, sample, plan.breaking), rows, "status quo")
     direction = direction_of(sample, decision)
     facts = {
-        "rows": {"total": surveyed.total, "used": surveyed.rows, "looked_at": len(sample)},
+        "rows": {"total": surveyed.seen.rows, "used": surveyed.rows, "looked_at": len(sample)},
         "roles": {
             "outcome": design.outcome_columns,
             "group": list(question.group),
@@ -96,7 +83,9 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
         "features": {
             name: {
                 "treatment": features.treatment[name],
-                "missing": surveyed.missing[name] if rows.is_numeric(name) else int(rows.frame[name].is_null().sum()),
+                "missing": surveyed.seen.missing[name]
+                if rows.is_numeric(name)
+                else int(rows.frame[name].is_null().sum()),
                 "tells_outcome": {target: scores[name] for target, scores in tells_outcome.items()},
                 "tells_group": {target: scores[name] for target, scores in tells_group.items()},
             }
@@ -133,9 +122,8 @@ def _screen(
         """What a few rows contradict need not be checked in all of them."""
         if not leakage.determines(column, short[target.name], where_given=where_given):
             return False
-        return few == len(rows) or leakage.determines(
-            leakage.read_column(rows, column.name), target, where_given=where_given
-        )
+        whole = column if few == len(rows) else leakage.read_column(rows, column.name)
+        return whole is column or leakage.determines(whole, target, where_given=where_given)
 
     columns, bins, answers = [], [], []
     scores: Scores = {target.name: {} for target in (*outcomes, *groups)}
@@ -166,9 +154,8 @@ def _screen(
         alone = scores[target.name]
         ranked = np.argsort([-(alone[name] or 0.0) for name in names], kind="stable")
         best = np.sort(ranked[: leakage.MAX_TOGETHER])
-        together[target.name] = leakage.told_together(
-            [columns[j] for j in best], [bins[j] for j in best], short[target.name]
-        )
+        chosen, cut = [columns[j] for j in best], [bins[j] for j in best]
+        together[target.name] = leakage.told_together(chosen, cut, short[target.name])
     return {one.name: scores[one.name] for one in outcomes}, {one.name: scores[one.name] for one in groups}, together
 
 
@@ -186,16 +173,9 @@ def _group_facts(sample: Sample, decision: FloatArray) -> list[dict[str, Any]]:
         level = attribute.member[sample.grouping.codes]
         for g, group in enumerate(attribute.levels):
             mine = level == g
-            out.append(
-                {
-                    "attribute": attribute.name,
-                    "group": group,
-                    "rows": int(mine.sum()),
-                    "mean_outcome": mean(outcome, mine),
-                    "selected": mean(chosen.astype(np.float64), mine),
-                    "mean_outcome_selected": mean(outcome, mine & chosen),
-                }
-            )
+            facts = {"attribute": attribute.name, "group": group, "rows": int(mine.sum())}
+            facts |= {"mean_outcome": mean(outcome, mine), "selected": mean(chosen.astype(np.float64), mine)}
+            out.append({**facts, "mean_outcome_selected": mean(outcome, mine & chosen)})
     return out
 
 
@@ -279,9 +259,7 @@ def perfection_cautions(sample: Sample, decision: FloatArray, outcome: str) -> l
         chance = float(values.std()) * np.sqrt((1 - selected / rows) / selected)
         for which, ends in (("highest", ordered[-selected:]), ("lowest", ordered[:selected])):
             possible = float(ends.mean()) - mean
-            if abs(possible) < CLEAR_OF_CHANCE * chance or not possible:
-                continue
-            share = (reached - mean) / possible
+            share = (reached - mean) / possible if possible and abs(possible) >= CLEAR_OF_CHANCE * chance else 0.0
             if share > NEARLY_PERFECT:
                 text = (
                     f"the candidate selects almost exactly the test rows with the {which} '{name or outcome}': "
@@ -306,11 +284,8 @@ class Direction:
     standard_errors: float
 
     def to_dict(self) -> dict[str, float]:
-        return {
-            "selected": _rounded(self.selected),
-            "others": _rounded(self.others),
-            "standard_errors": round(self.standard_errors, 2),
-        }
+        means = {"selected": _rounded(self.selected), "others": _rounded(self.others)}
+        return {**means, "standard_errors": round(self.standard_errors, 2)}
 
 
 def direction_of(sample: Sample, decision: FloatArray) -> Direction | None:

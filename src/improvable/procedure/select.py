@@ -1,6 +1,6 @@
 """On training rows: the status quo is completed, and the rule selects a candidate (Section 3.1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from improvable.inference.tally import status_quo_sums
 from improvable.procedure.evaluate import refuse_undefined_training
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.plan import Plan
-from improvable.procedure.split import ALL_ROWS, SELECTING, Part, TrainingRows, seed_of
+from improvable.procedure.split import ALL_ROWS, SELECTING, Part, Splitting, TrainingRows, seed_of
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,57 @@ class Fitted:
     reached: dict[str, float | int]  # what the candidate reached of each constraint
 
 
-def _where(plan: Plan, part: Part) -> str:
-    return f"repetition {part.repetition}" + (f", block {part.block}" if plan.scheme == "forward" else "")
+@dataclass(frozen=True)
+class Lessons:
+    """What candidates are found from: all but the data, which an engine may not send to a process."""
+
+    plan: Plan
+    features: Features
+    reading: Reading
+    splitting: Splitting
+    training: TrainingRows  # of every block of every repetition, and of all rows
+
+    @property
+    def seed(self) -> int:
+        return self.plan.design.question.seed
+
+    def sample(self, part: Part = ALL_ROWS) -> Sample:
+        """The training rows of a part that its rule sees; by default of all rows."""
+        return self.training.sample(self.reading, part)
+
+    def where(self, part: Part) -> str:
+        return f"repetition {part.repetition}" + (f", block {part.block}" if self.plan.scheme == "forward" else "")
+
+    def name(self, part: Part) -> str:
+        return f"candidate of rule '{self.plan.rule.name}' in {self.where(part)}"
+
+    @property
+    def sight(self) -> tuple[str, ...]:
+        """The columns that a candidate is shown when it decides: its features, never the outcome.
+
+        A candidate that may use the group is shown that, and a blend what the status quo reads.
+        """
+        plan, shown = self.plan, dict.fromkeys(self.features.columns)
+        if not plan.constraints.group_blind:
+            shown |= dict.fromkeys(plan.design.question.group)
+        if blends(plan.rule):
+            reads, question = reads_of(plan.status_quo), plan.design.question
+            hidden = {*plan.design.outcome_columns, plan.target, question.weight, *plan.design.label_columns}
+            others = self.features.left_out if reads.anything else (*reads.numbers, *reads.features)
+            shown |= dict.fromkeys(name for name in others if not reads.anything or name not in hidden)
+        return tuple(shown)
 
 
-def _name(plan: Plan, part: Part) -> str:
-    return f"candidate of rule '{plan.rule.name}' in {_where(plan, part)}"
-
-
-def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed: int, progress: Progress) -> Fitted:
+def fit_part(lessons: Lessons, training: Sample, part: Part, progress: Progress) -> Fitted:
     """Complete the status quo and let the rule select, on the training rows of one part."""
-    where, purpose = f"{_where(plan, part)}: ", (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
+    plan, where = lessons.plan, f"{lessons.where(part)}: "
     progress.stage(part.repetition, f"rule '{plan.rule.name}' on {len(training):,} rows")
-    rule_seed, report = seed_of(seed, part.repetition, *purpose), partial(progress.stage, part.repetition)
-    status_quo, before, constraints, selection = _select(plan, features, training, rule_seed, where, report)
+    purpose = (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
+    seed, report = seed_of(lessons.seed, part.repetition, *purpose), partial(progress.stage, part.repetition)
+    status_quo, before, constraints, selection = _select(lessons, training, seed, where, report)
     candidate = status_quo if selection.algorithm is None else selection.algorithm
-    shown = None if candidate is status_quo else _sight(plan, features)
-    sample, name = replace(training, rows=seen(training.rows, shown)), _name(plan, part)
+    sight = None if candidate is status_quo else lessons.sight
+    sample, name = replace(training, rows=seen(training.rows, sight)), lessons.name(part)
     after = decide(candidate, sample.rows, name)
     reference = None
     if plan.scheme == "split":  # forward, the reference pair of groups is chosen on the rows that are tested
@@ -67,7 +101,7 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         status_quo=status_quo,
         candidate=candidate,
         name=name,
-        sight=shown,
+        sight=sight,
         selection=selection,
         reference=reference,
         rows=len(training),
@@ -78,56 +112,33 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
     )
 
 
-def fit_parts(
-    plan: Plan,
-    features: Features,
-    training: TrainingRows,
-    reading: Reading,
-    parts: Sequence[Part],
-    seed: int,
-    progress: Progress,
-) -> list[Fitted]:
+def fit_parts(lessons: Lessons, repetition: int, progress: Progress) -> list[Fitted]:
     """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit.
 
     They go in the order of the rows: a rule that remembers what it saw must not have seen a block's own rows.
     """
     found: dict[Part, Fitted] = {}
+    parts = lessons.splitting.parts([repetition])
     for part in parts:
-        teacher = training.teacher(part)
+        teacher = lessons.training.teacher(part)
         if teacher not in found:
-            found[teacher] = fit_part(plan, features, training.sample(reading, teacher), teacher, seed, progress)
-        found[part] = replace(found[teacher], part=part, name=_name(plan, part))
+            found[teacher] = fit_part(lessons, lessons.sample(teacher), teacher, progress)
+        found[part] = replace(found[teacher], part=part, name=lessons.name(part))
     return [found[part] for part in parts]
 
 
-def _sight(plan: Plan, features: Features) -> tuple[str, ...]:
-    """The columns that a candidate is shown when it decides: its features, never the outcome.
-
-    A candidate that may use the group is shown that, and a blend what the status quo reads.
-    """
-    shown = dict.fromkeys(features.columns)
-    if not plan.constraints.group_blind:
-        shown |= dict.fromkeys(plan.design.question.group)
-    if blends(plan.rule):
-        reads, question = reads_of(plan.status_quo), plan.design.question
-        hidden = {*plan.design.outcome_columns, plan.target, question.weight, *plan.design.label_columns}
-        others = features.left_out if reads.anything else (*reads.numbers, *reads.features)
-        shown |= dict.fromkeys(name for name in others if not reads.anything or name not in hidden)
-    return tuple(shown)
-
-
-def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int) -> Algorithm:
+def select_on_all_rows(lessons: Lessons) -> Algorithm:
     """The rule applied to every row: what to use instead of the status quo."""
+    seed, name = seed_of(lessons.seed, ALL_ROWS.repetition, SELECTING), lessons.plan.rule.name
     with limited_threads(workers=1, repetitions=1):
-        *_, selection = _select(plan, features, sample, seed_of(seed, ALL_ROWS.repetition, SELECTING), "all rows: ")
+        *_, selection = _select(lessons, lessons.sample(), seed, "all rows: ")
     algorithm: Algorithm | None = selection.algorithm
     if algorithm is None:
-        raise RuleError(f"rule '{plan.rule.name}' finds no candidate on all rows.", "The status quo stays.")
+        raise RuleError(f"rule '{name}' finds no candidate on all rows.", "The status quo stays.")
     return algorithm
 
 
 def complete_status_quo(algorithm: Algorithm | Threshold, training: Sample, breaking: TieBreaking | None) -> Algorithm:
-    """Complete the status quo; a score that never varies cannot be thresholded."""
     if isinstance(algorithm, Threshold) and isinstance(algorithm.scorer, ScoreColumn):
         refuse_constant_score(algorithm.scorer, algorithm.scorer.score(training.rows))
     return prepare(algorithm, training.rows, training.weights, breaking)
@@ -142,7 +153,6 @@ def refuse_constant_score(scorer: ScoreColumn, scores: FloatArray) -> None:
 
 
 def _share(decision: FloatArray, sample: Sample) -> float:
-    """The share selected: of rows, or of their weight."""
     chosen = decision != 0
     return float(chosen.mean() if sample.weights is None else sample.weights[chosen].sum() / sample.weights.sum())
 
@@ -157,17 +167,14 @@ def _share_error(decision: FloatArray, sample: Sample) -> float:
 
 
 def _select(
-    plan: Plan,
-    features: Features,
+    lessons: Lessons,
     sample: Sample,
     seed: np.random.SeedSequence,
     where: str,
     report: Callable[[str], None] = lambda _: None,
 ) -> tuple[Algorithm, FloatArray, Limits, Selection]:
-    """Complete the status quo and let the rule find a candidate; errors name the repetition and the block.
-
-    Returns the status quo, its decisions, the constraints with their capacity as a number, and what the rule found.
-    """
+    """The status quo, its decisions, the constraints with their capacity as a number, and what the rule found."""
+    plan, features = lessons.plan, lessons.features
     status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
     before = decide(status_quo, sample.rows, "status quo")
     constraints = plan.constraints
@@ -190,14 +197,12 @@ def _select(
         seed=seed,
         breaking=plan.breaking,
         report=report,
-        sight=_sight(plan, features),
+        sight=lessons.sight,
     )
     try:
         return status_quo, before, constraints, run_rule(plan.rule, training, status_quo)
     except ImprovableError as error:
         raise RuleError(f"{where}{error.message}", error.hint) from error
     except Exception as error:
-        reason = " ".join(str(error).split())[:240]
-        raise RuleError(
-            f"{where}rule '{plan.rule.name}' failed on {len(sample):,} training rows: {type(error).__name__}: {reason}"
-        ) from error
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:240]}"
+        raise RuleError(f"{where}rule '{plan.rule.name}' failed on {len(sample):,} training rows: {why}") from error

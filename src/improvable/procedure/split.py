@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import ceil
+from operator import add
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -31,23 +32,19 @@ from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
 from improvable.data.frame import Rows
-from improvable.data.keys import Keying, Keys, mix, shared_row_id
+from improvable.data.keys import TELL_APART, Keying, Keys, mix, shared_row_id
 from improvable.data.sample import Combination, Reading, Sample
 from improvable.errors import DataError
 from improvable.inference.bootstrap import child
 from improvable.procedure.survey import MIN_CLUSTERS, Surveyed
-from improvable.question.settings import Scheme
 
-SPLITTING, SELECTING, DRAWING, SHUFFLING = 0, 1, 2, 3
-"""Each repetition's seed has one child for each of these."""
+SPLITTING, SELECTING, DRAWING, SHUFFLING = 0, 1, 2, 3  # each repetition's seed has one child for each of these
 PLACES = 1 << 64
 FORWARD = (0.1, 0.2, 0.4, 0.7)
 HALF = 0.5
-FARTHER = 1.5
-"""A later cut must lie this much farther out than a first cut that grew: a block of a few rows is not worth a fit."""
+FARTHER = 1.5  # than a first cut that grew must a later cut lie: a block of a few rows is not worth a fit
 MIN_ROWS, MIN_OF_GROUP, MIN_OF_KIND, MIN_AT_CUTOFF = 100, 30, 10, 10
-MAX_SHARED = 0.01
-"""Equal rows that an engine cannot tell apart always fall into one block; up to this share that is harmless."""
+MAX_SHARED = 0.01  # of rows that an engine cannot tell apart, which always fall into one block, is harmless
 
 
 class Part(NamedTuple):
@@ -57,8 +54,7 @@ class Part(NamedTuple):
     block: int = 1
 
 
-ALL_ROWS = Part(0)
-"""The part that divides nothing: all its rows teach, and all are tested."""
+ALL_ROWS = Part(0)  # the part that divides nothing: all its rows teach, and all are tested
 
 
 def seed_of(seed: int, repetition: int, *purpose: int) -> np.random.SeedSequence:
@@ -134,19 +130,8 @@ class Cuts:
     reason: str | None = None
 
 
-def choose_cuts(scheme: Scheme, train_fraction: float, surveyed: Surveyed, capacity: float | None) -> Cuts:
-    """The paper's one cut, at `train_fraction`, or those of a forward repetition of these data."""
-    return Cuts((train_fraction,)) if scheme == "split" else forward_cuts(*first_block(surveyed, capacity))
-
-
 def forward_cuts(share: float, reason: str) -> Cuts:
-    """The cuts of a forward repetition whose first block must hold a share of the rows.
-
-    Examples
-    --------
-    >>> forward_cuts(0.25, "30 rows of group 'b'").ends
-    (0.25, 0.4, 0.7)
-    """
+    """The cuts of a forward repetition whose first block must hold a share of the rows."""
     if share <= FORWARD[0]:
         return Cuts(FORWARD)
     first = ceil(100 * share) / 100
@@ -174,10 +159,11 @@ def first_block(surveyed: Surveyed, capacity: float | None) -> tuple[float, str]
     if capacity is not None:
         rarer = min(capacity, 1 - capacity) * surveyed.rows
         needs.append((MIN_AT_CUTOFF / rarer, f"{MIN_AT_CUTOFF} rows on either side of the cutoff"))
-    for group, rows in by_group(surveyed.combinations).items():
+    for group, rows in by_group(surveyed.seen.combinations).items():
         needs.append((MIN_OF_GROUP / rows, f"{MIN_OF_GROUP} rows of group '{group}'"))
-    for outcome, kinds in surveyed.kinds.items():
-        one, other = map(by_group, kinds)
+    two = {name: kinds for name, kinds in surveyed.seen.kinds.items() if kinds is not None and len(kinds) == 2}
+    for outcome, kinds in two.items():
+        one, other = map(by_group, kinds.values())
         for group in one:
             rows = min(one[group], other[group])
             if rows:  # a group in which only one kind occurs has no rarer one to wait for
@@ -185,8 +171,7 @@ def first_block(surveyed: Surveyed, capacity: float | None) -> tuple[float, str]
     return max(needs)
 
 
-@dataclass(frozen=True)
-class Fetched:
+class Fetched(NamedTuple):
     """Rows with low places in some repetition, with their keys; and how many rows teach in each part."""
 
     frames: tuple[nw.DataFrame[Any], ...]
@@ -195,31 +180,22 @@ class Fetched:
     trained: IntArray
 
 
-@dataclass(frozen=True)
-class Fetching:
-    """The work of the second pass. `limits` has the place of each part below which rows are fetched."""
-
-    reading: Reading
-    splitting: Splitting
-    limits: Mapping[Part, np.uint64]
-
-    def __call__(self, rows: Rows) -> Fetched:
-        sample = self.reading.sample(rows)
-        keys, units = self.splitting.keys(sample), self.splitting.units(sample)
-        wanted = np.zeros(len(keys), dtype=np.bool_)
-        trained, places_in = [], self.splitting.order(units)
-        for part, limit in self.limits.items():
-            places = places_in(part.repetition)
-            trained.append(int(self.splitting.trains(places, part).sum()))
-            wanted |= places <= limit
-        index = np.flatnonzero(wanted)
-        return Fetched((sample.rows.frame[index],), (keys[index],), (units[index],), np.array(trained, dtype=np.int64))
+def _fetch_batch(rows: Rows, reading: Reading, splitting: Splitting, limits: Mapping[Part, np.uint64]) -> Fetched:
+    """The rows of a batch that lie below the limit of some part."""
+    sample = reading.sample(rows)
+    keys, units = splitting.keys(sample), splitting.units(sample)
+    wanted = np.zeros(len(keys), dtype=np.bool_)
+    trained, places_in = [], splitting.order(units)
+    for part, limit in limits.items():
+        places = places_in(part.repetition)
+        trained.append(int(splitting.trains(places, part).sum()))
+        wanted |= places <= limit
+    index = np.flatnonzero(wanted)
+    return Fetched((sample.rows.frame[index],), (keys[index],), (units[index],), np.array(trained, dtype=np.int64))
 
 
 def _merge(one: Fetched, other: Fetched) -> Fetched:
-    return Fetched(
-        one.frames + other.frames, one.keys + other.keys, one.units + other.units, one.trained + other.trained
-    )
+    return Fetched(*map(add, one, other))
 
 
 @dataclass(frozen=True)
@@ -241,23 +217,18 @@ class TrainingRows:
 
 
 def fetch_training_rows(
-    engine: Engine,
-    reading: Reading,
-    splitting: Splitting,
-    columns: Sequence[str],
-    total: int,
-    most: int,
-    parts: Sequence[Part],
+    engine: Engine, surveyed: Surveyed, splitting: Splitting, columns: Sequence[str], most: int, parts: Sequence[Part]
 ) -> TrainingRows:
-    """Fetch the training rows of some parts, at most `most` of each, in one pass over `total` rows."""
+    """Fetch the training rows of some parts, at most `most` of each, in one pass."""
     margin = 1.0
     while True:
         # Below these places lie at least as many rows as are wanted, but for once in a billion.
         wanted = most * margin
-        share = int(min((wanted + 6 * np.sqrt(wanted) + 10) / total, 1.0) * PLACES)
+        share = int(min((wanted + 6 * np.sqrt(wanted) + 10) / surveyed.rows, 1.0) * PLACES)
         edges = {part: PLACES - 1 if part == ALL_ROWS else int(splitting.edge(part.block)) for part in parts}
         limits = {part: np.uint64(min(share, edge)) for part, edge in edges.items()}
-        fetched = run(engine, Fetching(reading, splitting, limits), columns, _merge)
+        work = partial(_fetch_batch, reading=surveyed.reading, splitting=splitting, limits=limits)
+        fetched = run(engine, work, columns, _merge)
         keys, units = np.concatenate(fetched.keys), np.concatenate(fetched.units)
         trained = dict(zip(parts, fetched.trained.tolist(), strict=True))
         places_in = splitting.order(units)
@@ -302,7 +273,5 @@ def check_keys(training: TrainingRows, row_id: str | None) -> None:
         raise shared_row_id(row_id, len(keys) - len(times))
     shared = float(times[times > 1].sum() / len(keys))
     if shared > MAX_SHARED:
-        raise DataError(
-            f"{shared:.0%} of the rows have a twin, and an engine cannot tell them apart by their content.",
-            "Name a column that differs in every row: `row_id=...`.",
-        )
+        twins = f"{shared:.0%} of the rows have a twin, and an engine cannot tell them apart by their content."
+        raise DataError(twins, TELL_APART)

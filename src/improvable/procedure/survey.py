@@ -12,7 +12,7 @@ from improvable._typing import IntArray
 from improvable.data.columns import Columns
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
-from improvable.data.frame import Rows, check_complete, incomplete
+from improvable.data.frame import Rows, incomplete
 from improvable.data.groups import MAX_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
 from improvable.data.quality import Seen, few_values, flag_code_cautions, merge_values
@@ -24,8 +24,7 @@ from improvable.question.design import Design
 
 MIN_CLUSTERS = 10
 
-Kinds = dict[float, Counter[Combination]]
-"""How often each of an outcome's two values occurs in each combination of group levels."""
+Kinds = dict[float, Counter[Combination]]  # how often an outcome's values occur in each combination of group levels
 
 
 @dataclass(frozen=True)
@@ -96,14 +95,10 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
                 f"a group column has more than {MAX_LEVELS} levels, such as '{min(levels)}'.",
                 "Name the column that says which group a row belongs to.",
             )
+    sums = ("rows", "dropped", "lacking", "missing", "infinite", "weights")
     return Survey(
-        rows=one.rows + other.rows,
-        dropped=one.dropped + other.dropped,
-        lacking=one.lacking + other.lacking,
+        **{name: getattr(one, name) + getattr(other, name) for name in sums},
         combinations=combinations,
-        missing=one.missing + other.missing,
-        infinite=one.infinite + other.infinite,
-        weights=np.add(one.weights, other.weights),
         outcomes=merge_values(one.outcomes, other.outcomes),
         kinds={name: _merge_kinds(kinds, other.kinds[name]) for name, kinds in one.kinds.items()},
         clusters=_distinct(np.concatenate([one.clusters, other.clusters], axis=1)),
@@ -125,30 +120,32 @@ def _distinct(keys: Keys) -> Keys:
 class Surveyed:
     """What the first pass leaves for the next ones."""
 
+    seen: Survey
     reading: Reading
-    total: int
     rows: int  # those that are analyzed
     clusters: Clusters | None
-    missing: Counter[str]  # of each numeric column that may be a feature
-    infinite: Counter[str]
-    constant: dict[str, float]  # outcomes with a single value, and that value
-    combinations: Counter[Combination]
-    kinds: dict[str, tuple[Counter[Combination], Counter[Combination]]]  # of each outcome with two values
     cautions: tuple[Caution, ...]
+
+    @property
+    def constant(self) -> dict[str, float]:
+        """Outcomes with a single value, and that value."""
+        return {name: next(iter(values)) for name, values in self.seen.outcomes.items() if len(values) == 1}
 
 
 def survey(
     engine: Engine, design: Design, columns: Columns, drop_missing: bool, together: tuple[str, ...] = ()
 ) -> Surveyed:
-    """Look at all rows once, and refuse what cannot be used.
-
-    Rows that agree in the columns `together` form a cluster, unless the design names a column of clusters.
-    """
+    """Look at all rows once; those that agree in the columns `together` form a cluster, unless one is named."""
     question, keying = design.question, Keying(design.question.seed)
     work = partial(_survey_batch, design=design, columns=columns, keying=keying, together=together)
     seen = run(engine, work, columns.read, merge_surveys)
-    lacking = {name: seen.lacking[name] for name in (*columns.numeric, *columns.labels) if seen.lacking[name]}
-    check_complete(lacking, seen.dropped, seen.rows, drop_missing)
+    needed = (*columns.numeric, *columns.labels)
+    lacking = [f"{seen.lacking[name]:,} in '{name}'" for name in dict.fromkeys(needed) if seen.lacking[name]]
+    if lacking and not drop_missing:
+        hint = "Fix them, or drop those rows with `drop_missing=True`."
+        raise DataError(f"missing or infinite values: {', '.join(lacking)}.", hint)
+    if seen.dropped == seen.rows:
+        raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
     cautions = []
     if seen.dropped:
         cautions.append(Caution("dropped", f"{seen.dropped:,} rows with missing or infinite values were dropped."))
@@ -165,21 +162,25 @@ def survey(
         cautions.append(Caution("groups", f"{counts.sum() - kept:,} rows of other groups are left out."))
     cautions += [Caution(f"group note {i}", note) for i, note in enumerate(groups.notes)]
     attributes = groups.grouping.attributes
-    levels = [attribute.levels for attribute in attributes]
-    check_claim(question.claim, levels, [measure.label for measure in question.accuracy])
+    check_claim(question.claim, [one.levels for one in attributes], [measure.label for measure in question.accuracy])
     if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
         raise OptionError(
             f"outcome '{question.outcome}' has two values, and `lower_is_better` is for amounts.",
             f"Say which value should be selected, `positive={{{question.outcome!r}: 0}}`, and leave out "
             "`lower_is_better`.",
         )
+    negative, positive, other = seen.weights.tolist()
+    if negative:
+        raise DataError(f"{negative:,} weights in '{question.weight}' are negative.", "Weights are zero or more.")
+    if question.weight is not None and not positive:
+        raise DataError(f"all weights in '{question.weight}' are zero.", "At least one must be positive.")
     reading = Reading(
         design=design,
         numeric=columns.numeric,
         labels=columns.labels,
         attributes=attributes,
         strata={named[j]: int(code) for j, code in zip(groups.keep, groups.grouping.codes, strict=True)},
-        weighted=_check_weights(seen.weights, question.weight),
+        weighted=other > 0,
         clustered=False,
         keying=keying,
         together=together,
@@ -192,31 +193,7 @@ def survey(
         if len(clusters) == kept:  # clusters of one row each are rows
             clusters = None
         reading = replace(reading, clustered=clusters is not None)
-    two = {name: list(kinds.values()) for name, kinds in seen.kinds.items() if kinds is not None and len(kinds) == 2}
-    return Surveyed(
-        reading=reading,
-        total=seen.rows,
-        rows=kept,
-        clusters=clusters,
-        missing=seen.missing,
-        infinite=seen.infinite,
-        constant={name: next(iter(values)) for name, values in seen.outcomes.items() if len(values) == 1},
-        combinations=seen.combinations,
-        kinds={name: (kinds[0], kinds[1]) for name, kinds in two.items()},
-        cautions=tuple(cautions),
-    )
-
-
-def _check_weights(weights: IntArray, name: str | None) -> bool:
-    """Refuse weights that mean nothing; say whether some are other than one."""
-    if name is None:
-        return False
-    negative, positive, other = weights.tolist()
-    if negative:
-        raise DataError(f"{negative:,} weights in '{name}' are negative.", "Weights are zero or more.")
-    if not positive:
-        raise DataError(f"all weights in '{name}' are zero.", "At least one must be positive.")
-    return bool(other > 0)
+    return Surveyed(seen, reading, kept, clusters, tuple(cautions))
 
 
 def _check_clusters(keys: Keys, name: str) -> tuple[Clusters, list[Caution]]:
@@ -231,13 +208,10 @@ def _check_clusters(keys: Keys, name: str) -> tuple[Clusters, list[Caution]]:
         )
     total, spanning = len(distinct), int((groups > 1).sum())
     if total < MIN_CLUSTERS:
-        raise DataError(
-            f"'{name}' has {total} clusters.", f"Resampling whole clusters needs at least {MIN_CLUSTERS}, better 30."
-        )
-    if not spanning:
-        return clusters, []
+        hint = f"Resampling whole clusters needs at least {MIN_CLUSTERS}, better 30."
+        raise DataError(f"'{name}' has {total} clusters.", hint)
     text = (
         f"{spanning:,} of {total:,} clusters in '{name}' have rows of several groups; "
         "each row counts for its own group, and the cluster is kept and resampled as a whole."
     )
-    return clusters, [Caution("spanning", text)]
+    return clusters, [Caution("spanning", text)] if spanning else []

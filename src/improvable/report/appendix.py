@@ -5,7 +5,7 @@ from improvable.report.people import feature_table, left_out_lines
 from improvable.report.tables import component_cells
 from improvable.results.facts import Facts, by_component
 from improvable.results.formatting import arrow, capital, confidence, ends_text, value_text
-from improvable.results.versions import versions
+from improvable.results.storage import versions
 from improvable.results.wording import component_name, other_statistic, seal_words
 
 

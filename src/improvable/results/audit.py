@@ -3,28 +3,23 @@
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import narwhals as nw
+import numpy as np
 
 from improvable._text import in_cell
 from improvable.algorithms.decisions import Algorithm
 from improvable.data.io.safe import write_whole
-from improvable.errors import Caution, OptionError
+from improvable.data.keys import Fingerprint
+from improvable.errors import Caution, ImprovableError, OptionError, StorageError
 from improvable.inference.intervals import Disparity
-from improvable.inference.test import lower_median
 from improvable.question.design import Question
-from improvable.question.options import check_folder
+from improvable.question.options import check_folder, check_types, conforms
 from improvable.results import storage
-from improvable.results.collect import state
-from improvable.results.comparison import Census, Comparison, change_question
-from improvable.results.facts import Facts
-from improvable.results.result import HasDigest, Result
-
-ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
-"""What another question of the same evidence no longer has: it was not declared before the run."""
+from improvable.results.comparison import CENSUS, Census, Comparison, read_repetition
+from improvable.results.result import Result
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +55,7 @@ class Audit(Result):
     disparities: tuple[Disparity, ...]
     cautions: tuple[Caution, ...]
     census: Census = field(repr=False)
-    data: HasDigest | str | None = field(repr=False)
+    data: Fingerprint | str | None = field(repr=False)
     fit_again: Callable[[int], Algorithm] | None = field(repr=False, compare=False)
     backend: nw.Implementation = field(repr=False)
     find_rows: Callable[[Sequence[int]], Any] | None = field(default=None, repr=False, compare=False)
@@ -71,30 +66,14 @@ class Audit(Result):
         """How many rows were used."""
         return int(self.setting["rows"])
 
-    @property
-    def p_value(self) -> float:
-        """The lower median of the repetitions' p-values, to be compared with `level`."""
-        return float(lower_median([repetition.p_value for repetition in self.repetitions]))
+    def _own(self) -> tuple[str, dict[str, Any], Sequence[Disparity]]:
+        return "audit", {**self.setting, "data_fingerprint": self.data_fingerprint}, self.disparities
 
-    @cached_property
-    def facts(self) -> Facts:
-        """Everything as plain numbers and text, computed once; to be read, not changed."""
-        own = {**self.setting, "data_fingerprint": self.data_fingerprint}
-        return state("audit", self, own, self.disparities)
-
-    def with_claim(self, **changes: Any) -> "Audit":
-        """The same evidence asked another question: at once, from the draws, without data.
-
-        Parameters
-        ----------
-        **changes
-            Any of `delta_accuracy`, `no_worse`, `delta_fairness`, `form`, `gap`, `protected`, `overall`, `ask` and
-            `alpha`, as in `audit`; what is not named stays.
-        """
-        question = change_question(self.question, self.repetitions[0].evidence.attributes, changes)
+    def asked(self, question: Question) -> Self:
+        """The same evidence beside another question, which was not declared before the run."""
         if question == self.question:
             return self
-        setting = self.setting | ASKED_AGAIN
+        setting = self.setting | {"protocol": None, "seal": None, "asked_again": True}
         repetitions = tuple(one.asked(question) for one in self.repetitions)
         new = [one for one in repetitions[0].cautions if one not in self.repetitions[0].cautions]
         cautions = (*self.cautions, *new)
@@ -112,16 +91,17 @@ class Audit(Result):
 
     def finish(self, folder: Path) -> None:
         """Write what makes a folder of repetitions a finished audit."""
-        facts = {
-            "question": self.question.to_dict(),
-            "setting": self.setting,
-            "data_fingerprint": self.data_fingerprint,
-            "census": {name: values.tolist() for name, values in vars(self.census).items()},
-            "disparities": [asdict(disparity) for disparity in self.disparities],
-            "cautions": [asdict(caution) for caution in self.cautions],
-            "repetitions": [repetition.repetition for repetition in self.repetitions],
-        }
-        storage.write_head(folder, "audit", facts)
+        storage.write_json(
+            folder / storage.RESULT,
+            kind="audit",
+            question=self.question.to_dict(),
+            setting=self.setting,
+            data_fingerprint=self.data_fingerprint,
+            census={name: values.tolist() for name, values in vars(self.census).items()},
+            disparities=[asdict(disparity) for disparity in self.disparities],
+            cautions=[asdict(caution) for caution in self.cautions],
+            repetitions=[repetition.repetition for repetition in self.repetitions],
+        )
 
     def refit(self) -> Algorithm:
         """The algorithm to use instead of the status quo: the rule applied to all rows (Section 3.1).
@@ -143,9 +123,10 @@ class Audit(Result):
         repetition : int, optional
             Number of the repetition, from 1; by default the one whose p-value is the lower median.
         """
+        p_values = {one.repetition: one.p_value for one in self.repetitions}
         if repetition is None:  # the first one whose p-value is the lower median
-            repetition = next(one.repetition for one in self.repetitions if one.p_value == self.p_value)
-        if repetition not in [one.repetition for one in self.repetitions]:
+            repetition = next(number for number, p in p_values.items() if p == self.p_value)
+        if repetition not in p_values:
             hint = f"They are numbered from 1 to {len(self.repetitions)}."
             raise OptionError(f"there is no repetition {repetition}.", hint)
         return self._refitted(repetition)
@@ -172,13 +153,13 @@ class Audit(Result):
         """
         place = check_rows_path(path)
         frame, buffer = self.repetition_rows(), io.BytesIO()
-        if place.suffix.lower() == ".csv":
+        if place.suffix.lower() == ".parquet":
+            frame.write_parquet(buffer)
+        else:
             import polars as pl
 
             safe = pl.col(pl.String).map_elements(in_cell, return_dtype=pl.String)
             frame.with_columns(safe).rename(in_cell).write_csv(buffer)
-        else:
-            frame.write_parquet(buffer)
         write_whole(place, buffer.getvalue())
 
     def _refitted(self, repetition: int) -> Algorithm:
@@ -190,8 +171,6 @@ class Audit(Result):
 def check_rows_path(path: str | Path) -> Path:
     """Refuse a file for rows that cannot be written; to be asked before the work is done.
 
-    Examples
-    --------
     >>> check_rows_path("rows.txt")
     Traceback (most recent call last):
     improvable.errors.OptionError: 'rows.txt' is not a file for rows. Write to one that ends in .csv or .parquet.
@@ -201,3 +180,66 @@ def check_rows_path(path: str | Path) -> Path:
         raise OptionError(f"'{place}' is not a file for rows.", "Write to one that ends in .csv or .parquet.")
     check_folder(place)
     return place
+
+
+def load(folder: str | Path) -> Audit | Comparison:
+    """Bring back a result that was saved, or the result of a run with a run folder.
+
+    The result answers new questions about its evidence with `with_claim`; it has no data, so it has no `refit`.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    Audit or Comparison
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise StorageError(f"there is no folder '{place}'.", "Name the folder of a finished run, or of save.")
+    if not (place / storage.RESULT).exists():
+        done = len(list(place.glob("repetition-*.npz")))
+        begun = f"a run that has not ended: {done} repetitions are done"
+        what = begun if done or (place / storage.RUN).exists() else "no result"
+        raise StorageError(f"'{place}' holds {what}.", "Run the same audit again with this folder to finish it.")
+    plain = storage.read_json(place / storage.RESULT)
+    try:
+        result = _result(place, plain)
+        assert result.facts  # what it says is computed here, so that what cannot be said is found here
+    except StorageError:
+        raise
+    except (ImprovableError, *storage.MALFORMED) as error:
+        hint = "It is damaged or was changed; ask for it again."
+        raise StorageError(f"'{place / storage.RESULT}' is not as it was written.", hint) from error
+    return result
+
+
+def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
+    question, data = Question.from_dict(plain["question"]), plain.get("data_fingerprint")
+    backend = nw.Implementation.POLARS
+    if not conforms(data, str | None):
+        raise TypeError("data_fingerprint")
+    if plain["kind"] == "comparison":
+        return replace(read_repetition(storage.repetition_path(place, 0), question, backend), data=data)
+    numbers, setting = plain["repetitions"], plain["setting"]
+    if plain["kind"] != "audit" or not conforms(numbers, list[int]) or not conforms(setting, dict[str, Any]):
+        raise TypeError("kind, repetitions or setting")
+    audit = Audit(
+        question=question,
+        setting=setting,
+        repetitions=tuple(read_repetition(storage.repetition_path(place, k), question, backend) for k in numbers),
+        disparities=tuple(Disparity(**disparity) for disparity in plain["disparities"]),
+        cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
+        census=Census(*(np.array(plain["census"][name]) for name in CENSUS)),
+        data=data,
+        fit_again=None,
+        backend=backend,
+        made=storage.read_provenance(place),
+    )
+    for part in (*audit.disparities, *audit.cautions):
+        check_types(part)
+    strata = audit.repetitions[0].census.rows.shape
+    if any(array.shape != strata or array.dtype.kind not in "if" for array in vars(audit.census).values()):
+        raise ValueError("census")
+    return audit

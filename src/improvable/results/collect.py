@@ -1,6 +1,6 @@
 """State a result: every number and sentence that it says, as plain data (`Facts`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,11 @@ from improvable.inference.intervals import Disparity, combine_all, disparities, 
 from improvable.inference.reruns import rerun_risk
 from improvable.inference.statistics import unfairness
 from improvable.inference.test import Component, detectable, lower_median, rows_needed, shortfall
-from improvable.question.utility import Measure
 from improvable.results.facts import (
     ComponentFacts,
     DiagnosticFacts,
     DisparityFacts,
-    EstimateFacts,
     Facts,
-    Pair,
     PersonFacts,
     RepetitionFacts,
     RerunFacts,
@@ -27,7 +24,7 @@ from improvable.results.facts import (
     UtilityFacts,
 )
 from improvable.results.formatting import number_or_null, p_text, steady
-from improvable.results.versions import VERSION
+from improvable.results.storage import VERSION
 
 if TYPE_CHECKING:
     from improvable.results.audit import Audit
@@ -43,10 +40,12 @@ CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "prote
 """What facts take from the question and from its claim under the same names."""
 
 
-def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
+def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
     """Everything a result says: its `own` facts, and those that all results have."""
-    question, repetitions = result.question, [repetition_facts(one) for one in result.repetitions]
-    plain, shares = [_disparity_facts(gap) for gap in gaps], _selected_shares(repetitions, result.groups)
+    question, groups = result.question, result.groups
+    repetitions = [repetition_facts(one) for one in result.repetitions]
+    evidence = [one.evidence for one in result.repetitions]
+    plain, shares = [_disparity_facts(gap) for gap in gaps], _selected_shares(repetitions, groups)
     facts: Facts = {
         **own,  # type: ignore[typeddict-item]  # a setting is plain data whose keys are those of `Facts`
         **{name: _plain(getattr(question, name)) for name in ASKED},
@@ -56,19 +55,22 @@ def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps:
         "p_value_text": p_text(result.p_value, question.draws),
         "threshold": result.level,
         "reject": bool(result.reject),
-        "groups": list(result.groups),
-        "accuracy_utilities": [_measure_facts(measure) for measure in question.accuracy],
-        "fairness_utilities": [_measure_facts(measure) for measure in question.fairness],
+        "groups": list(groups),
+        "accuracy_utilities": [_take(UtilityFacts, measure, name="label") for measure in question.accuracy],
+        "fairness_utilities": [_take(UtilityFacts, measure, name="label") for measure in question.fairness],
         "gap_statistic": question.claim.gap,
         # Repetitions with many cells and others may differ in how their draws are made.
         "method": " and ".join(sorted({one["method"] for one in repetitions})),
         "version": VERSION,
         "disparity": plain[0],
         "disparities": plain,
-        "estimates": _estimate_facts(result, gaps),
+        "estimates": [
+            {"kind": one.kind, "utility": one.measure, "group": one.group, **_pair(map(_fields, one.spreads))}
+            for one in combine_all(evidence, question.claim, gaps, 1 - result.level)
+        ],
         "bounds": result.frontier().bound_facts(),
         "selected_shares": shares,
-        "people": {} if shares is None else {group: _people(repetitions, group) for group in result.groups},
+        "people": {} if shares is None else {group: _people(repetitions, group) for group in groups},
         "p_plain": _p_plain(repetitions),
         "repetitions": repetitions,
         "rerun": _rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
@@ -81,23 +83,26 @@ def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps:
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return number_or_null(value) if isinstance(value, float) else value
 
 
 def _fields(one: Any, **renamed: str) -> Any:
-    """The fields of a dataclass as JSON can hold them; `renamed` maps a key to the field it takes."""
-    names = {field: key for key, field in renamed.items()}
-    return {
-        names.get(field, field): number_or_null(value) if isinstance(value, float) else value
-        for field, value in asdict(one).items()
-    }
+    """The fields of a dataclass as JSON can hold them; `renamed` maps a field to its key."""
+    return {renamed.get(field, field): _plain(value) for field, value in asdict(one).items()}
 
 
-def _measure_facts(measure: Measure) -> UtilityFacts:
-    facts: UtilityFacts = _fields(measure, name="label")
-    return {name: facts[name] for name in UtilityFacts.__annotations__}  # type: ignore[literal-required, return-value]
+def _take(kind: Any, one: Any, **renamed: str) -> Any:
+    """The keys of a TypedDict from what an object calls the same; `renamed` maps a key to the object's own name."""
+    return {key: _plain(getattr(one, renamed.get(key, key))) for key in kind.__annotations__}
+
+
+def _pair(values: Iterable[Any]) -> Any:
+    return dict(zip(ALGORITHMS, values, strict=True))
 
 
 def _disparity_facts(gap: Disparity) -> DisparityFacts:
@@ -113,21 +118,6 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
     }
 
 
-def _estimate_facts(result: "Audit | Comparison", gaps: Sequence[Disparity]) -> list[EstimateFacts]:
-    """Every utility and gap over all repetitions, with the interval that reports print."""
-    every = [repetition.evidence for repetition in result.repetitions]
-    return [
-        {
-            "kind": one.kind,
-            "utility": one.measure,
-            "group": one.group,
-            "status_quo": _fields(one.spreads[0]),
-            "candidate": _fields(one.spreads[1]),
-        }
-        for one in combine_all(every, result.question.claim, gaps, 1 - result.level)
-    ]
-
-
 def _selected_shares(repetitions: Sequence[RepetitionFacts], groups: Sequence[str]) -> dict[str, Any] | None:
     """Shares selected by either algorithm, of everyone and by group: means over repetitions. None of prices."""
     whole = [[one["share_selected"][name]["test"] for one in repetitions] for name in ALGORITHMS]
@@ -136,10 +126,7 @@ def _selected_shares(repetitions: Sequence[RepetitionFacts], groups: Sequence[st
     found = {EVERYONE: whole}
     for group in groups:
         found[group] = [[one["share_selected_by_group"][group][name] for one in repetitions] for name in ALGORITHMS]
-    return {
-        group: {"status_quo": sum(before) / len(before), "candidate": sum(after) / len(after)}
-        for group, (before, after) in found.items()
-    }
+    return {group: _pair(sum(shares) / len(shares) for shares in both) for group, both in found.items()}
 
 
 def _people(repetitions: Sequence[RepetitionFacts], group: str) -> dict[str, PersonFacts]:
@@ -163,8 +150,20 @@ def _p_plain(repetitions: Sequence[RepetitionFacts]) -> float | None:
 
 def repetition_facts(result: "Comparison") -> RepetitionFacts:
     """One repetition: the paper's row of numbers, every component and interval behind it, and what was counted."""
-    evidence, assessment = result.evidence, result.assessment
-    reference = disparities(evidence, result.question.claim, result.question.alpha)[0]
+    evidence, assessment, claim = result.evidence, result.assessment, result.question.claim
+    reference = disparities(evidence, claim, result.question.alpha)[0]
+    accuracy, fairness = (
+        {
+            group: _pair(map(number_or_null, values[g, measure]))
+            for values, attribute in zip(evidence.values, evidence.attributes, strict=True)
+            for g, group in enumerate(attribute.levels)
+        }
+        for measure in (evidence.accuracy[0], evidence.fairness[0])
+    )
+    # The first gap, also where fairness is not asked for.
+    measure, protected = evidence.fairness[0], evidence.attributes[0].place_of(claim.protected)
+    turned = evidence.direction(measure, protected) * evidence.values[0][:, measure]
+    gaps = [float(unfairness(values, protected, evidence.relative(measure, protected))) for values in turned.T]
     return {
         **result.counts,
         "repetition": result.repetition,
@@ -174,9 +173,9 @@ def repetition_facts(result: "Comparison") -> RepetitionFacts:
         "p_accuracy": assessment.p_accuracy,
         "p_fairness": number_or_null(assessment.p_fairness),
         "p_fairness_other": number_or_null(assessment.p_fairness_other),
-        "accuracy": _by_group(result, evidence.accuracy[0]),
-        "fairness": _by_group(result, evidence.fairness[0]),
-        "gap": _first_gap(result),
+        "accuracy": accuracy,
+        "fairness": fairness,
+        "gap": _pair(map(number_or_null, gaps)),
         "components": [component_facts(component) for component in assessment.components],
         "intervals": [_fields(one) for one in estimates(evidence, result.question.alpha)],
         "reference": [reference.higher, reference.lower],
@@ -197,36 +196,12 @@ def component_facts(component: Component) -> ComponentFacts:
     }
 
 
-def _by_group(result: "Comparison", measure: int) -> dict[str, Pair]:
-    return {
-        group: {"status_quo": number_or_null(values[g, measure, 0]), "candidate": number_or_null(values[g, measure, 1])}
-        for values, attribute in zip(result.evidence.values, result.evidence.attributes, strict=True)
-        for g, group in enumerate(attribute.levels)
-    }
-
-
-def _first_gap(result: "Comparison") -> Pair:
-    """Under both algorithms; also where fairness is not asked for."""
-    evidence = result.evidence
-    measure, protected = evidence.fairness[0], evidence.attributes[0].place_of(result.question.claim.protected)
-    values = evidence.direction(measure, protected) * evidence.values[0][:, measure]
-    relative = evidence.relative(measure, protected)
-    before, after = (number_or_null(float(unfairness(values[:, t], protected, relative))) for t in (0, 1))
-    return {"status_quo": before, "candidate": after}
-
-
 def _rerun_facts(result: "Audit | Comparison") -> RerunFacts:
     """How another seed would fare, from the audit's own repetitions."""
     p_values = [repetition.p_value for repetition in result.repetitions]
-    risk = rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha)
-    return {
-        "otherwise": round(risk.otherwise, 6),
-        "otherwise_range": [round(end, 6) for end in risk.otherwise_range],
-        "share": round(risk.share, 6),
-        "share_range": [round(end, 6) for end in risk.share_range],
-        "repetitions": risk.repetitions,
-        "rejecting": risk.rejecting,
-    }
+    risk = _take(RerunFacts, rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha))
+    ranges = {name: [round(end, 6) for end in risk[name]] for name in ("otherwise_range", "share_range")}
+    return risk | {name: round(risk[name], 6) for name in ("otherwise", "share")} | ranges  # type: ignore[no-any-return]
 
 
 def _shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
@@ -236,7 +211,6 @@ def _shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
     enough = rows_needed(rows, lack.standard_errors, result.level)
     component, measures = lack.component, {one.label: one for one in repetition.evidence.measures}
     above = component.kind == "accuracy" and measures[component.measure].higher_is_better
-    reach = detectable(lack.needed, lack.error, result.level, above)
     return {
         "repetition": repetition.repetition,
         "kind": component.kind,
@@ -245,10 +219,14 @@ def _shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
         "candidate": number_or_null(component.candidate),
         "needed": number_or_null(lack.needed),
         "above": above,
-        "standard_errors": None if lack.standard_errors is None else steady(lack.standard_errors),
+        "standard_errors": _steady(lack.standard_errors),
         "rows": None if enough is None or enough > MAX_ROWS else int(float(f"{enough:.2g}")),
-        "detectable": None if reach is None else steady(reach),
+        "detectable": _steady(detectable(lack.needed, lack.error, result.level, above)),
     }
+
+
+def _steady(value: float | None) -> float | None:
+    return None if value is None else steady(value)
 
 
 def _diagnostic_facts(result: "Audit | Comparison") -> DiagnosticFacts:
@@ -256,17 +234,19 @@ def _diagnostic_facts(result: "Audit | Comparison") -> DiagnosticFacts:
     attributes, census = result.repetitions[0].evidence.attributes, result.census
     levels = range(len(attributes[0].levels))
     sizes = np.array([float(census.weight[attributes[0].member == g].sum()) for g in levels])
-    out: DiagnosticFacts = {"eigenvalues": [], "candidate_gaps": [], "welfare": [], "selection_rates": []}
+    eigenvalues, gaps = [], []
     for repetition in result.repetitions:
         number: Any = {"repetition": repetition.repetition}
         least = smallest_eigenvalues(repetition.evidence, repetition.clusters or repetition.rows)
-        out["eigenvalues"].append(number | {name: steady(value) for name, value in asdict(least).items()})
+        eigenvalues.append(number | {name: steady(value) for name, value in asdict(least).items()})
         for gap in candidate_gaps(repetition.evidence, result.question.claim):
-            errors = None if gap.standard_errors is None else steady(gap.standard_errors)
-            found = _fields(gap, utility="measure", group="attribute") | {"standard_errors": errors}
-            out["candidate_gaps"].append(number | found)
+            found = _fields(gap, measure="utility", attribute="group")
+            gaps.append(number | found | {"standard_errors": _steady(gap.standard_errors)})
     criteria = welfare([repetition.evidence for repetition in result.repetitions], sizes)
-    out["welfare"] = [_fields(one, utility="measure") for one in criteria]
     rates = selection_rates(attributes, census.rows, census.selected, result.question.selection)
-    out["selection_rates"] = [_fields(rate) for rate in rates]
-    return out
+    return {
+        "eigenvalues": eigenvalues,
+        "candidate_gaps": gaps,
+        "welfare": [_fields(one, measure="utility") for one in criteria],
+        "selection_rates": [_fields(rate) for rate in rates],
+    }

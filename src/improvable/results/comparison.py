@@ -1,42 +1,43 @@
 """What a candidate's test against the status quo found: the result of `compare`, and of each repetition of `audit`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Self
 
 import narwhals as nw
+import numpy as np
 
 from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
-from improvable.errors import Caution, OptionError, nearest
+from improvable.data.keys import Fingerprint
+from improvable.errors import Caution
 from improvable.inference.evidence import Evidence
-from improvable.inference.intervals import disparities
+from improvable.inference.intervals import Disparity, disparities
 from improvable.inference.tally import Counted
 from improvable.inference.test import Assessment, assess
-from improvable.question.claim import MEANINGS, check_claim, every_delta, make_claim
+from improvable.question.claim import every_delta
 from improvable.question.design import Question
-from improvable.question.options import check_number
+from improvable.question.options import check_types, conforms
+from improvable.question.utility import Measure
 from improvable.results import storage
-from improvable.results.collect import state
-from improvable.results.facts import CountFacts, Facts
-from improvable.results.result import HasDigest, Result
+from improvable.results.facts import CountFacts
+from improvable.results.result import Result
+
+ARRAYS = ("sums", "draws", "training")  # of `Evidence`, stored beside those of `Census`
 
 
 @dataclass(frozen=True)
 class Census:
-    """All rows of an audit or a comparison, by stratum.
-
-    Attributes
-    ----------
-    rows, weight, selected : array of shape (strata,)
-        How many there are, their weight, and how many the status quo selects.
-    """
+    """All rows of an audit or a comparison: one number per stratum."""
 
     rows: IntArray
     weight: FloatArray
-    selected: IntArray
+    selected: IntArray  # by the status quo
+
+
+CENSUS = tuple(Census.__annotations__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +73,7 @@ class Comparison(Result):
     backend: nw.Implementation = field(repr=False)
     repetition: int = 0
     notes: Mapping[str, Any] = field(default_factory=dict)
-    data: HasDigest | str | None = field(default=None, repr=False)
+    data: Fingerprint | str | None = field(default=None, repr=False)
     counted: Counted | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -99,38 +100,23 @@ class Comparison(Result):
         """Itself: a comparison is one repetition."""
         return (self,)
 
-    @cached_property
-    def facts(self) -> Facts:
-        """Everything as plain numbers and text, computed once; to be read, not changed."""
-        gaps = disparities(self.evidence, self.question.claim, self.question.alpha)
+    def _own(self) -> tuple[str, dict[str, Any], Sequence[Disparity]]:
         own = {"rows": self.rows, "clusters": self.clusters, "data_fingerprint": self.data_fingerprint, "seal": None}
-        return state("comparison", self, own, gaps)
+        return "comparison", own, disparities(self.evidence, self.question.claim, self.question.alpha)
 
-    def with_claim(self, **changes: Any) -> "Comparison":
-        """The same evidence asked another question: at once, from the draws, without data.
-
-        Parameters
-        ----------
-        **changes
-            Any of `delta_accuracy`, `no_worse`, `delta_fairness`, `form`, `gap`, `protected`, `overall`, `ask` and
-            `alpha`, as in `compare`; what is not named stays.
-        """
-        return self.asked(change_question(self.question, self.evidence.attributes, changes))
-
-    def asked(self, question: Question) -> "Comparison":
+    def asked(self, question: Question) -> Self:
         """The same evidence beside another question; draws were corrected for the margin of the first one, if any."""
         margins = [min(every_delta(one.claim.delta_accuracy), default=0.0) for one in (self.question, question)]
         cautions = self.cautions
         if margins[1] < 0 and margins[0] != margins[1]:
             text = "these draws were made for a claim without this margin. For rates near 0 or 1 run it again with it."
             cautions = (*cautions, Caution("margin", text))
-        parts: tuple[Literal["accuracy", "fairness"], ...] = ("accuracy", "fairness")
-        if any(question.claim.asks(one) and not self.question.claim.asks(one) for one in parts):
+        if question.claim.ask != self.question.claim.ask != "both":
             text = "what is asked now was not looked at for long tails and few rows. Run it again with this question."
             cautions = (*cautions, Caution("asked later", text))
         return replace(self, question=question, cautions=cautions, counts={**self.counts, "p_plain": None})
 
-    def with_cautions(self, cautions: Sequence[Caution], **others: Any) -> "Comparison":
+    def with_cautions(self, cautions: Sequence[Caution], **others: Any) -> Self:
         """The same evidence and question with other warnings, or other notes; an assessment that was made is kept."""
         changed = replace(self, cautions=tuple(cautions), **others)
         if "assessment" in self.__dict__:
@@ -141,25 +127,92 @@ class Comparison(Result):
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
         place = storage.new_folder(folder)
         storage.write_repetition(self, place)
-        facts = {"question": self.question.to_dict(), "data_fingerprint": self.data_fingerprint}
-        storage.write_head(place, "comparison", facts)
+        told = {"question": self.question.to_dict(), "data_fingerprint": self.data_fingerprint}
+        storage.write_json(place / storage.RESULT, kind="comparison", **told)
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Everything but the question, as plain data and as arrays."""
+        evidence = self.evidence
+        meta = {
+            "repetition": self.repetition,
+            "seed": self.question.seed,
+            "counts": self.counts,
+            "notes": dict(self.notes),
+            "cautions": [asdict(caution) for caution in self.cautions],
+            "attributes": [{"name": one.name, "levels": one.levels} for one in evidence.attributes],
+            "measures": [asdict(measure) for measure in evidence.measures],
+            "accuracy": evidence.accuracy,
+            "fairness": evidence.fairness,
+            "method": evidence.method,
+            "chosen_here": evidence.chooses_here,
+            "linear": evidence.linear,
+            "cells": storage.plain_counts(self.counted),
+        }
+        arrays = {name: getattr(evidence, name) for name in ARRAYS} | vars(self.census)
+        return meta, arrays | {"members": np.stack([attribute.member for attribute in evidence.attributes])}
 
 
-def change_question(question: Question, attributes: Sequence[Attribute], changes: dict[str, Any]) -> Question:
-    """Another claim or level for the same evidence."""
-    claim, alpha = question.claim, changes.pop("alpha", question.alpha)
-    settings = claim.to_dict()
-    for name in changes:
-        if name not in settings:
-            raise OptionError(f"'{name}' cannot be changed without the data.", nearest(name, [*settings, "alpha"]))
-    # A margin and its delta are one thing: whichever is changed, the other follows.
-    if "delta_accuracy" in changes:
-        settings["no_worse"] = None
-    elif "no_worse" in changes:
-        settings["delta_accuracy"] = 0.0
-    accuracy, fairness = ([one.label for one in asked] for asked in (question.accuracy, question.fairness))
-    meanings = {name: getattr(claim, name) for name in MEANINGS}
-    changed = make_claim(**{**settings, **meanings, **changes}, accuracy=accuracy, fairness=fairness)
-    check_claim(changed, [attribute.levels for attribute in attributes], accuracy)
-    check_number("alpha", alpha, 0, 0.5)
-    return replace(question, claim=changed, alpha=float(alpha))
+def read_repetition(path: Path, question: Question, backend: Any, run: str | None = None) -> Comparison:
+    """Bring one repetition back; one of a `run` only if it is unchanged and the run's own."""
+    meta, arrays = storage.read_repetition(path, question.seed, run)
+    try:
+        return _from_stored(meta, arrays, question, backend)
+    except storage.MALFORMED as error:
+        raise storage.damaged(path, error) from error
+
+
+def _from_stored(meta: dict[str, Any], arrays: dict[str, Any], question: Question, backend: Any) -> Comparison:
+    """What `Comparison.stored` gave, held to its types, its shapes and itself."""
+    counts, named = meta["counts"], zip(meta["attributes"], arrays["members"], strict=True)
+    evidence = Evidence(
+        attributes=tuple(Attribute(one["name"], tuple(one["levels"]), member) for one, member in named),
+        measures=tuple(Measure(**measure) for measure in meta["measures"]),
+        accuracy=tuple(meta["accuracy"]),
+        fairness=tuple(meta["fairness"]),
+        units=counts["clusters"] or counts["rows"],
+        **{name: meta[name] for name in ("method", "linear", "chosen_here")},
+        **{name: arrays[name] for name in ARRAYS},
+    )
+    result = Comparison(
+        question=question,
+        evidence=evidence,
+        counts=counts,
+        census=Census(*(arrays[name] for name in CENSUS)),
+        cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
+        backend=backend,
+        repetition=meta["repetition"],
+        notes=meta["notes"],
+        counted=storage.counts_from(meta.get("cells")),
+    )
+    for part in (*evidence.attributes, *evidence.measures, evidence, *result.cautions):
+        check_types(part)
+    if not conforms(counts, CountFacts) or not conforms(result.notes, dict[str, Any]):
+        raise TypeError("counts or notes")
+    strata, measures = len(evidence.attributes[0].member), sum(not one.formula for one in evidence.measures)
+    shapes = {
+        "sums": (strata, measures, 2, 2),
+        "draws": (question.draws, strata, measures, 2, 2),
+        "training": (strata, measures, 2),
+        **dict.fromkeys(CENSUS, (strata,)),
+    }
+    for name, shape in shapes.items():
+        kind = "i" if name in ("rows", "selected") else "f"
+        if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} of another shape")
+    for attribute in evidence.attributes:
+        member, levels = attribute.member, len(attribute.levels)
+        if member.dtype.kind != "i" or member.shape != (strata,) or len(set(attribute.levels)) < levels:
+            raise ValueError("groups of another shape")
+        if member.min() < 0 or member.max() >= levels:
+            raise ValueError("groups that are not there")
+    read = [place for one in evidence.measures for _, place in one.reads]
+    there = all(0 <= m < len(evidence.measures) for m in evidence.asked) and all(0 <= m < measures for m in read)
+    if not there or not evidence.accuracy:
+        raise ValueError("measures that are not there")
+    return result
+
+
+def finished_repetitions(folder: Path, question: Question, backend: Any, run: str) -> dict[int, Comparison]:
+    """The repetitions that are already there, whole, and chained to this run."""
+    found = [read_repetition(path, question, backend, run) for path in sorted(folder.glob("repetition-*.npz"))]
+    return {result.repetition: result for result in found}

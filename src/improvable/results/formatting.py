@@ -4,15 +4,12 @@ import math
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
-LARGE = 1e15
-"""From here on a float has fewer digits than its fixed notation would show."""
+LARGE = 1e15  # from here on a float has fewer digits than its fixed notation would show
 
 
 def p_text(p_value: float, draws: int) -> str:
     """Format a p-value; where no draw counts it is less than one in `draws`, never zero.
 
-    Examples
-    --------
     >>> p_text(0.0, 10_000), p_text(0.0003, 10_000), p_text(0.25, 10_000)
     ('< 0.0001', '0.0003', '0.2500')
     """
@@ -25,8 +22,6 @@ def p_text(p_value: float, draws: int) -> str:
 def p_equals(text: str) -> str:
     """A formatted p-value with the sign it takes in a sentence.
 
-    Examples
-    --------
     >>> p_equals("0.0712"), p_equals("< 0.0001")
     ('p = 0.0712', 'p < 0.0001')
     """
@@ -36,8 +31,6 @@ def p_equals(text: str) -> str:
 def value_text(value: float | None) -> str:
     """Format an estimate with enough digits to compare; halves round up, as readers do who check by hand.
 
-    Examples
-    --------
     >>> value_text(6.5625), value_text(1234.5678), value_text(-0.0001), value_text(None)
     ('6.563', '1234.6', '0.000', 'none')
     """
@@ -58,8 +51,6 @@ def bound_text(value: float | None) -> str:
 def ends_text(low: float | None, high: float | None) -> str:
     """An interval in words.
 
-    Examples
-    --------
     >>> ends_text(1.5, 2), ends_text(None, 2), ends_text(None, None)
     ('1.500 to 2.000', 'not bounded to 2.000', 'not bounded')
     """
@@ -69,8 +60,6 @@ def ends_text(low: float | None, high: float | None) -> str:
 def percent(share: float) -> str:
     """A share in percent, to four digits.
 
-    Examples
-    --------
     >>> percent(0.05), percent(0.1234)
     ('5%', '12.34%')
     """
@@ -80,8 +69,6 @@ def percent(share: float) -> str:
 def arrow(shares: Mapping[str, float]) -> str:
     """Shares under the status quo and under the candidate.
 
-    Examples
-    --------
     >>> arrow({"status_quo": 0.1, "candidate": 0.1256})
     '10.0% → 12.6%'
     """

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike
 from improvable._typing import FloatArray
 from improvable.errors import OptionError
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
-from improvable.inference.evidence import Evidence
+from improvable.inference.evidence import EVERYONE
 from improvable.inference.test import lower_median, threshold_for
 from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
 from improvable.question.options import check_choice
 from improvable.results.formatting import confidence, number_or_null, p_text
+
+if TYPE_CHECKING:
+    from improvable.results.result import Result
 
 
 @dataclass(frozen=True)
@@ -87,12 +90,14 @@ class Frontier:
 
         The claim at a point asks the same delta of every group, as Figure 3 does. Any finite delta is allowed.
         """
-        a, f = self._checked(accuracy, "accuracy"), self._checked(fairness, "fairness")
-        layers = np.empty((len(self.repetitions), len(a), len(f)))
-        for k, repetition in enumerate(self.repetitions):
-            p_a = p_values(self.of_accuracy(repetition), a)
-            layers[k] = np.maximum(p_a[:, None], p_values(self.of_gap(repetition, gap), f)[None, :])
-        return lower_median(layers)
+        # Any real delta, as in the paper: at -1 a share of accuracy asks for more than nothing.
+        a, f = (np.asarray(deltas, dtype=np.float64) for deltas in (accuracy, fairness))
+        for name, grid in (("accuracy", a), ("fairness", f)):
+            if grid.ndim != 1 or len(grid) == 0 or not np.isfinite(grid).all():
+                wrong = f"the grid of {name} deltas is not a list of numbers."
+                raise OptionError(wrong, "Any finite delta is allowed.")
+        both = [(p_values(self.of_accuracy(one), a), p_values(self.of_gap(one, gap), f)) for one in self.repetitions]
+        return lower_median([np.maximum.outer(p_accuracy, p_gap) for p_accuracy, p_gap in both])
 
     def p_value(self, accuracy: float = 0.0, fairness: float = 0.0, gap: Gap | None = None) -> float:
         """The p-value of one claim."""
@@ -133,14 +138,11 @@ class Frontier:
         edges = []
         for one in self.repetitions:
             asked = [g for g in one.accuracy if what == "accuracy" and group in (None, g)]
-            own, others = (
-                self.of_accuracy(one, asked),
-                self.of_accuracy(one, [g for g in one.accuracy if g not in asked]),
-            )
+            others = self.of_accuracy(one, [g for g in one.accuracy if g not in asked])
             if what == "fairness":
                 own = self.of_gap(one, gap)
             else:
-                others += self.of_gap(one, gap)
+                own, others = self.of_accuracy(one, asked), others + self.of_gap(one, gap)
             holds = float(p_values(others, np.array([0.0]))[0]) < self.level
             edges.append(largest_delta(own, self.level) if holds else -np.inf)
         value = self._combined(edges)
@@ -152,14 +154,14 @@ class Frontier:
         return sorted(edges, reverse=True)[(len(edges) - 1) // 2]
 
     def _words(self, what: str, group: str | None, size: str) -> str:
-        kept, rise = "", "improve" if self.lower_is_better else "rise"
-        if self.ask == "accuracy" and group is not None and len(self.groups) > 1:
-            kept = " with no loss to another group"
+        kept = ""
         if self.ask == "both":
             kept = " with no loss of accuracy" if what == "fairness" else " with no wider gap"
-        whose = "accuracy of every group" if group is None else f"accuracy of {group}"
-        whose = "accuracy" if self.groups == ("everyone",) else whose
-        change = "the gap can be cut" if what == "fairness" else f"the {whose} can {rise}"
+        elif group is not None:  # then there are several, and only accuracy is asked for
+            kept = " with no loss to another group"
+        whose = "" if self.groups == (EVERYONE,) else f" of {group or 'every group'}"
+        rise = "improve" if self.lower_is_better else "rise"
+        change = "the gap can be cut" if what == "fairness" else f"the accuracy{whose} can {rise}"
         if not size:
             return f"The data do not show that {change}{kept}."
         sure = f"With {confidence(self.alpha)} confidence{' in all bounds at once' if self.simultaneous else ''}"
@@ -177,13 +179,6 @@ class Frontier:
             return ()
         return repetition.signed if (gap or self.gap) == "signed" else repetition.absolute
 
-    def _checked(self, deltas: ArrayLike, name: str) -> FloatArray:
-        """Any real delta, as in the paper: at -1 a share of accuracy asks for more than nothing."""
-        grid = np.asarray(deltas, dtype=np.float64)
-        if grid.ndim != 1 or len(grid) == 0 or not np.isfinite(grid).all():
-            raise OptionError(f"the grid of {name} deltas is not a list of numbers.", "Any finite delta is allowed.")
-        return grid
-
     def curves(self, grids: Sequence[FloatArray], question: Question) -> dict[str, Any]:
         """p-values of every repetition at every step of two sliders, so that a page computes what the library would.
 
@@ -193,10 +188,8 @@ class Frontier:
         deltas = question.claim.delta_accuracy, question.claim.delta_fairness
         declared = [delta if isinstance(delta, float) else None for delta in deltas]
         grids = [grid if d is None else np.unique([*grid, d]) for grid, d in zip(grids, declared, strict=True)]
-        by_repetition = [
-            (p_values(self.of_accuracy(repetition), grids[0]), p_values(self.of_gap(repetition), grids[1]))
-            for repetition in self.repetitions
-        ]
+        found = [(self.of_accuracy(one), self.of_gap(one)) for one in self.repetitions]
+        by_repetition = [[p_values(*one) for one in zip(pair, grids, strict=True)] for pair in found]
         distinct = np.unique(np.concatenate([curve for pair in by_repetition for curve in pair]))
         return {
             "accuracy": grids[0].tolist(),
@@ -229,18 +222,10 @@ def _floored(amount: float, form: Form) -> str:
     return f"{Decimal(amount).quantize(step, ROUND_FLOOR):f}"
 
 
-def make_frontier(question: Question, repetitions: Sequence[Evidence], form: str | None = None) -> Frontier:
-    """The frontier of a question and the evidence of its repetitions, in the question's own form or another."""
-    claim, asked = question.claim, form or question.claim.form
-    check_choice("form", asked, ("ratio", "difference"))
-    turned = Claim(form=cast(Form, asked), gap=claim.gap, protected=claim.protected, overall=claim.overall)
-    critical = tuple(critical_deltas(evidence, turned) for evidence in repetitions)
-    return Frontier(
-        repetitions=critical,
-        alpha=question.alpha,
-        form=turned.form,
-        gap=claim.gap,
-        groups=tuple(critical[0].accuracy),
-        ask=claim.ask,
-        lower_is_better=question.lower_is_better,
-    )
+def make_frontier(result: "Result", form: str) -> Frontier:
+    check_choice("form", form, get_args(Form))
+    question, asked = result.question, result.question.claim
+    claim = Claim(form=cast(Form, form), gap=asked.gap, protected=asked.protected, overall=asked.overall)
+    critical = tuple(critical_deltas(repetition.evidence, claim) for repetition in result.repetitions)
+    groups, lower = tuple(critical[0].accuracy), question.lower_is_better
+    return Frontier(critical, question.alpha, claim.form, claim.gap, groups, ask=asked.ask, lower_is_better=lower)

@@ -1,20 +1,24 @@
 """What audits and comparisons have in common: p-value, verdict, hypotheses, table, words, frontier."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from improvable.data.frame import build_frame
-from improvable.errors import Caution
-from improvable.inference.evidence import ALGORITHMS, Evidence
-from improvable.inference.test import threshold_for
+from improvable.data.keys import Fingerprint
+from improvable.errors import Caution, OptionError, nearest
+from improvable.inference.evidence import ALGORITHMS
+from improvable.inference.intervals import Disparity
+from improvable.inference.test import lower_median, threshold_for
+from improvable.question.claim import MEANINGS, check_claim, make_claim
 from improvable.question.design import Question
-from improvable.question.options import check_choice
+from improvable.question.options import check_choice, check_number
 from improvable.question.settings import About, plain_about
+from improvable.results.collect import state
 from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts
 from improvable.results.formatting import p_equals, p_text
 from improvable.results.frontier import Bound, Frontier, make_frontier
@@ -40,19 +44,12 @@ COLUMNS: dict[str, type] = {
 """Every column and what it holds; `Result.table` says what each means."""
 
 
-class HasDigest(Protocol):
-    """A fingerprint that is computed when it is first asked for."""
-
-    @property
-    def digest(self) -> str: ...
-
-
 class Result(ABC):
     """What `audit` and `compare` return."""
 
     question: Question
     cautions: tuple[Caution, ...]
-    data: HasDigest | str | None
+    data: Fingerprint | str | None
     backend: Any
     made: Provenance | None = None
 
@@ -67,14 +64,49 @@ class Result(ABC):
         return self.data if self.data is None or isinstance(self.data, str) else self.data.digest
 
     @property
-    @abstractmethod
     def p_value(self) -> float:
-        """To be compared with `level`."""
+        """The lower median of the repetitions' p-values, to be compared with `level`."""
+        return float(lower_median([repetition.p_value for repetition in self.repetitions]))
 
-    @property
-    @abstractmethod
+    @cached_property
     def facts(self) -> Facts:
         """Everything as plain numbers and text, computed once; to be read, not changed."""
+        return state(cast(Any, self), *self._own())
+
+    @abstractmethod
+    def _own(self) -> tuple[str, dict[str, Any], Sequence[Disparity]]:
+        """The kind of result, the facts that only this kind has, and the status quo's gaps."""
+
+    def with_claim(self, **changes: Any) -> Self:
+        """The same evidence asked another question: at once, from the draws, without data.
+
+        Parameters
+        ----------
+        **changes
+            Any of `delta_accuracy`, `no_worse`, `delta_fairness`, `form`, `gap`, `protected`, `overall`, `ask` and
+            `alpha`, as in `audit` and `compare`; what is not named stays.
+        """
+        claim, alpha = self.question.claim, changes.pop("alpha", self.question.alpha)
+        settings = claim.to_dict()
+        for name in changes:
+            if name not in settings:
+                raise OptionError(f"'{name}' cannot be changed without the data.", nearest(name, [*settings, "alpha"]))
+        # A margin and its delta are one thing: whichever is changed, the other follows.
+        if "delta_accuracy" in changes:
+            settings["no_worse"] = None
+        elif "no_worse" in changes:
+            settings["delta_accuracy"] = 0.0
+        labels = {name: [one.label for one in getattr(self.question, name)] for name in ("accuracy", "fairness")}
+        meanings = {name: getattr(claim, name) for name in MEANINGS}
+        changed = make_claim(**{**settings, **meanings, **changes}, **labels)
+        attributes = self.repetitions[0].evidence.attributes
+        check_claim(changed, [attribute.levels for attribute in attributes], labels["accuracy"])
+        check_number("alpha", alpha, 0, 0.5)
+        return self.asked(replace(self.question, claim=changed, alpha=float(alpha)))
+
+    @abstractmethod
+    def asked(self, question: Question) -> Self:
+        """The same evidence beside another question."""
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:
@@ -153,16 +185,11 @@ class Result(ABC):
         form : {"ratio", "difference"}, optional
             Shares or amounts; the question's own form by default.
         """
-        own = form is None or form == self.question.claim.form
-        return self._frontier if own else make_frontier(self.question, self._evidence, form)
-
-    @property
-    def _evidence(self) -> list[Evidence]:
-        return [repetition.evidence for repetition in self.repetitions]
+        return self._frontier if form in (None, self.question.claim.form) else make_frontier(self, str(form))
 
     @cached_property
     def _frontier(self) -> Frontier:
-        return make_frontier(self.question, self._evidence)
+        return make_frontier(self, self.question.claim.form)
 
     def bounds(self, form: str | None = None) -> list[Bound]:
         """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
@@ -170,11 +197,9 @@ class Result(ABC):
 
     def __repr__(self) -> str:
         """The verdict in one line."""
-        verdict = "rejected" if self.reject else "not rejected"
-        p = p_equals(p_text(self.p_value, self.question.draws))
-        repetitions = len(self.repetitions)
-        combined = f" (lower median of {repetitions} repetitions)" if repetitions > 1 else ""
-        return f"<{type(self).__name__}: {verdict}, {p}{combined}, {len(self.groups)} groups>"
+        p, repetitions = p_equals(p_text(self.p_value, self.question.draws)), len(self.repetitions)
+        p += f" (lower median of {repetitions} repetitions)" if repetitions > 1 else ""
+        return f"<{type(self).__name__}: {'' if self.reject else 'not '}rejected, {p}, {len(self.groups)} groups>"
 
     def __str__(self) -> str:
         return self.summary()
@@ -255,16 +280,12 @@ class Result(ABC):
 
 def tidy_columns(facts: Facts) -> dict[str, list[Any]]:
     """The columns of `Result.table`; None where there is no such number."""
-    rows = [
-        _row(facts, repetition, component)
-        for repetition in facts["repetitions"]
-        for component in repetition["components"]
-    ]
+    rows = [_row(facts, repetition, one) for repetition in facts["repetitions"] for one in repetition["components"]]
     return {name: [row.get(name) for row in rows] for name in COLUMNS}
 
 
 def _row(facts: Facts, repetition: RepetitionFacts, one: ComponentFacts) -> dict[str, Any]:
-    before, after = one["status_quo"], one["candidate"]
+    before, after, group = one["status_quo"], one["candidate"], one["group"]
     # What the numbers are about: all blocks of a repetition together, its only block, or the rows of a comparison.
     block = "all rows" if facts["kind"] != "audit" else "mixture" if len(facts["blocks"]["cuts"]) > 1 else "1"
     row: dict[str, Any] = {
@@ -279,11 +300,10 @@ def _row(facts: Facts, repetition: RepetitionFacts, one: ComponentFacts) -> dict
         row |= {"difference": after - before, "ratio": after / before if before else None}
     if one["kind"] == "accuracy" and facts["overall"] is None:
         for found in repetition["intervals"]:
-            if (found["measure"], found["group"]) == (one["utility"], one["group"]):
+            if (found["measure"], found["group"]) == (one["utility"], group):
                 name = found["quantity"]
                 row |= {name: found["estimate"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
-        for name in ALGORITHMS:
-            row[f"selected_{name}"] = repetition["selected"][one["group"]][name]
-            row[f"share_{name}"] = repetition["share_selected_by_group"][one["group"]][name]
-            row[f"effective_{name}"] = repetition["effective_rows"][one["group"]][name]
+        counts = {"selected": "selected", "share": "share_selected_by_group", "effective": "effective_rows"}
+        for what, key in counts.items():
+            row |= {f"{what}_{name}": repetition[key][group][name] for name in ALGORITHMS}  # type: ignore[literal-required]
     return row

@@ -5,50 +5,69 @@ A folder holds
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
 - ``repetition-001.npz``, ...: one file per repetition (one in all for a comparison), with the arrays ``sums``,
   ``draws``, ``training``, ``members`` (see `Evidence`), ``rows``, ``weight``, ``selected`` (see `Census`), ``meta``, a
-  JSON text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
+  JSON string with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
 - ``run.json``: which audit a run in this folder belongs to.
 - ``provenance.json``: of a run from the command line, the command, the data's name and the line of the ledger.
 
-Every file is written under another name and then renamed, so that none is ever half there.
+Every file is written under another name and then renamed, so that none is ever half there. `Comparison` and `Audit`
+turn themselves into these parts and back.
 """
 
 import hashlib
 import io
 import json
+import platform
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from improvable._text import json_text
-from improvable.data.io.safe import PARTIAL, ReceivedError, make_folder, parse_json, read_bytes, write_whole
+from improvable.data.io.safe import (
+    PARTIAL,
+    ReceivedError,
+    make_folder,
+    parse_json,
+    read_arrays,
+    read_bytes,
+    write_whole,
+)
 from improvable.errors import StorageError
 from improvable.inference.cells import Cells
 from improvable.inference.moments import Moments
 from improvable.inference.tally import Counted
-from improvable.question.options import check_types
+from improvable.question.options import check_types, conforms
 from improvable.question.protocol import gone
-from improvable.results.versions import VERSION
 
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
 
 FORMAT = 8
+VERSION = version("improvable")
+PACKAGES = ("improvable", "numpy", "scipy", "scikit-learn", "polars", "narwhals", "skrub", "highspy")
+"""Packages whose version can change a number."""
 RUN_KEYS = ("rule", "rule_source", "features", "row_id", "train_rows", "scheme", "blocks")
 RESULT, RUN, PROVENANCE = "result.json", "run.json", "provenance.json"
 MAX_KEPT = 5_000
 """With more distinct contributions than this they are not kept: outcomes are then nearly all different."""
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
+"""What plain data that are not as we write them can cause, wherever they are first used."""
+REDO = "Delete it and run the same audit again: only this repetition is redone."
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """Where a result comes from: the command that made it, its line in the ledger, and what the data are called."""
+def versions() -> dict[str, str]:
+    """The versions that a result is made with."""
+    return dict(_installed())
 
-    command: str | None = None
-    runs: str | None = None
-    data: str | None = None
+
+@cache  # reading what is installed takes as long as a tenth of a small audit
+def _installed() -> dict[str, str]:
+    return {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}
 
 
 def as_json(plain: Mapping[str, Any]) -> bytes:
@@ -59,24 +78,26 @@ def _headed(**plain: Any) -> bytes:
     return as_json({"format": FORMAT, "version": VERSION, **plain})
 
 
+def write_json(path: Path, **plain: Any) -> None:
+    write_whole(path, _headed(**plain))
+
+
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object that we wrote, of this format; anything else is one line."""
+    """A JSON object that we wrote, of this format; anything else is refused in one line."""
     try:
         plain = parse_json(read_bytes(path, links=False))
         if not isinstance(plain, dict):
             raise ReceivedError("is not a JSON object")
     except (OSError, ValueError) as error:
-        why = f" {error}" if isinstance(error, ReceivedError) else " cannot be read"
-        raise StorageError(f"'{path}'{why}.", "It is damaged or not one of ours; run the audit again.") from error
+        why = error if isinstance(error, ReceivedError) else "cannot be read"
+        raise StorageError(f"'{path}' {why}.", "It is damaged or not one of ours; run the audit again.") from error
     if plain.get("format") != FORMAT or isinstance(plain["format"], bool):
         asked = plain.get("audit", plain.get("question"))
         # Earlier versions had folds, and stopped when p-values looked settled.
         if isinstance(asked, dict) and (asked.get("folds") is not None or asked.get("combine") == "sequential"):
             raise StorageError(*gone(f"'{path}'").args)
-        raise StorageError(
-            f"'{path}' has format {plain.get('format')}, written by version {plain.get('version')}.",
-            f"Version {VERSION} reads format {FORMAT}; run the audit again.",
-        )
+        wrong = f"'{path}' has format {plain.get('format')}, written by version {plain.get('version')}."
+        raise StorageError(wrong, f"Version {VERSION} reads format {FORMAT}; run the audit again.")
     return plain
 
 
@@ -107,45 +128,47 @@ def chain_of(arrays: Mapping[str, Any], run: str) -> str:
 
 def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
     """Keep one repetition, chained to its run."""
-    evidence = result.evidence
-    meta = {
-        "format": FORMAT,
-        "version": VERSION,
-        "repetition": result.repetition,
-        "seed": result.question.seed,
-        "counts": result.counts,
-        "notes": dict(result.notes),
-        "cautions": [asdict(caution) for caution in result.cautions],
-        "attributes": [{"name": a.name, "levels": a.levels} for a in evidence.attributes],
-        "measures": [asdict(measure) for measure in evidence.measures],
-        "accuracy": evidence.accuracy,
-        "fairness": evidence.fairness,
-        "method": evidence.method,
-        "chosen_here": evidence.chooses_here,
-        "linear": evidence.linear,
-        "cells": plain_counts(result.counted),
-    }
-    arrays: dict[str, Any] = {
-        "sums": evidence.sums,
-        "draws": evidence.draws,
-        "training": evidence.training,
-        **vars(result.census),
-        "members": np.stack([attribute.member for attribute in evidence.attributes]),
-        "meta": np.frombuffer(as_json(meta), dtype=np.uint8),
-    }
+    meta, arrays = result.stored()
+    arrays["meta"] = np.frombuffer(_headed(**meta), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
     write_whole(repetition_path(folder, result.repetition), buffer.getvalue())
 
 
-def write_head(folder: Path, kind: str, facts: Mapping[str, Any]) -> None:
-    """Write what makes a folder a finished result."""
-    write_whole(folder / RESULT, _headed(kind=kind, **facts))
+def read_repetition(path: Path, seed: int, run: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The metadata and arrays of one repetition; those of a `run` only if unchanged and its own."""
+    try:
+        arrays = read_arrays(path)
+        meta = parse_json(arrays["meta"].tobytes())
+        found, number = meta["format"], meta.get("repetition")
+    except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED) as error:
+        raise damaged(path, error) from error
+    if found != FORMAT or isinstance(found, bool):
+        raise StorageError(f"'{path}' has format {found}.", f"This version reads format {FORMAT}; run the audit again.")
+    if not conforms(number, int) or repetition_path(path.parent, number) != path or meta.get("seed") != seed:
+        raise StorageError(f"'{path}' is a repetition of another run.", "Remove it, or use a new folder.")
+    chain = arrays.pop("chain", np.empty(0, dtype=np.uint8)).tobytes().decode("ascii", "replace")
+    if run is not None and chain != chain_of(arrays, run):
+        raise StorageError(f"'{path}' was changed, or is a repetition of another run.", REDO)
+    return meta, arrays
+
+
+def damaged(path: Path, error: BaseException) -> StorageError:
+    return StorageError(f"'{path}' {error if isinstance(error, ReceivedError) else 'is damaged'}.", REDO)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a result comes from: the command that made it, its line in the ledger, and what the data are called."""
+
+    command: str | None = None
+    runs: str | None = None
+    data: str | None = None
 
 
 def write_provenance(folder: Path, made: Provenance) -> None:
     """Keep where a result comes from, for reports that are written later."""
-    write_whole(folder / PROVENANCE, _headed(**asdict(made)))
+    write_json(folder / PROVENANCE, **asdict(made))
 
 
 def read_provenance(folder: Path) -> Provenance | None:
@@ -182,10 +205,8 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
         if not isinstance(theirs.get("audit"), dict) or not isinstance(theirs.get("version"), str):
             raise StorageError(f"'{place / RUN}' does not say which audit it belongs to.", "Use a new folder.")
         if theirs["version"] != VERSION:
-            raise StorageError(
-                f"'{place}' was begun by version {theirs['version']}; this is {VERSION}.",
-                "Finish it with that version, or use a new folder.",
-            )
+            other = f"'{place}' was begun by version {theirs['version']}; this is {VERSION}."
+            raise StorageError(other, "Finish it with that version, or use a new folder.")
         ours = json.loads(mine)["audit"]
         different = sorted(key for key in {*ours, *theirs["audit"]} if ours.get(key) != theirs["audit"].get(key))
         if different:
@@ -216,9 +237,8 @@ def plain_counts(counted: Counted | None) -> dict[str, Any] | None:
     if counted is None or not few_enough(counted):
         return None
     if isinstance(counted.strata, Moments):
-        moments = counted.strata
-        exact = {name: [hex(total) for total in getattr(moments, name)] for name in ("first", "second")}
-        return {"rows": moments.rows, "blocks": moments.blocks, "width": moments.width, **exact}
+        plain = asdict(counted.strata)
+        return plain | {name: [hex(total) for total in plain[name]] for name in ("first", "second")}
     strata = [
         {
             "blocks": cells.blocks,

@@ -7,22 +7,22 @@ from typing import Any
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.question.claim import delta_in
-from improvable.results.facts import (
-    ComponentFacts,
-    DisparityFacts,
-    Facts,
-    RerunFacts,
-    ShortfallFacts,
-    UtilityFacts,
-)
-from improvable.results.formatting import arrow, bound_text, confidence, p_equals, p_text, value_text
+from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, RerunFacts, ShortfallFacts, UtilityFacts
+from improvable.results.formatting import arrow, bound_text, capital, confidence, p_equals, p_text, value_text
 
 SELDOM = 0.01
 COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+CORRECTED = {
+    "two values": "an outcome of which the sample may show one value only",
+    "long tail": "tails that the sample may show in part only",
+    "margin": "rates near 0 or 1 beside a margin",
+    "weights": "unequal weights",
+    "clusters": "clusters, which may be unequal",
+}
+"""What draws are corrected for, by the reason that a result states."""
 
 
 def rows_words(facts: Facts) -> str:
-    """How many rows were analyzed, and in how many clusters."""
     return f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
 
 
@@ -32,36 +32,36 @@ def measure_words(measure: UtilityFacts) -> str:
 
 
 def utilities_words(measures: list[UtilityFacts]) -> str:
-    return ", and ".join(measure_words(measure) for measure in measures)
+    return ", and ".join(map(measure_words, measures))
 
 
 def gaps_words(measures: list[UtilityFacts]) -> str:
     """What the gaps of several utilities are; a ratio says of which to which."""
-    ratios = [measure for measure in measures if measure["between"] == "ratio"]
-    plain = [measure for measure in measures if measure not in ratios]
+    plain = [measure for measure in measures if measure["between"] != "ratio"]
+    ratios = [measure_words(measure) for measure in measures if measure["between"] == "ratio"]
     out = [f"the difference between groups in {utilities_words(plain)}"] if plain else []
-    out += [f"one minus the ratio of the lower to the higher of {measure_words(measure)}" for measure in ratios]
-    return ", and ".join(out)
+    return ", and ".join(out + [f"one minus the ratio of the lower to the higher of {words}" for words in ratios])
 
 
 def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> str:
     """A condition of the test: "accuracy of black", "gap"; with its utility or group column if there are several."""
-    accuracy = component["kind"] == "accuracy"
-    measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
-    columns = {one["group"] for one in facts["repetitions"][0]["components"] if one["kind"] == "fairness"}
-    name = f"accuracy of {component['group']}" if accuracy else "gap"
-    name += f" by {component['group']}" if not accuracy and len(columns) > 1 else ""
+    if component["kind"] == "accuracy":
+        name, measures = f"accuracy of {component['group']}", facts["accuracy_utilities"]
+    else:
+        columns = {one["group"] for one in facts["repetitions"][0]["components"] if one["kind"] == "fairness"}
+        name, measures = "gap", facts["fairness_utilities"]
+        name += f" by {component['group']}" if len(columns) > 1 else ""
     return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
 def candidate_words(facts: Facts) -> str:
     """What an audit tests, exactly: forward it is a mixture, which is an algorithm like any other."""
-    cuts = facts["blocks"]["cuts"]
-    if len(cuts) == 1:
-        return f"The candidate is what the rule found on {_share(cuts[0])} of the rows."
+    *earlier, last = map(_share, facts["blocks"]["cuts"])
+    if not earlier:
+        return f"The candidate is what the rule found on {last} of the rows."
     return (
-        f"The candidate is the mixture of what the rule found on {', '.join(map(_share, cuts[:-1]))} and "
-        f"{_share(cuts[-1])} of the rows, each with the share of rows that it decided for."
+        f"The candidate is the mixture of what the rule found on {', '.join(earlier)} and {last} of the rows, each "
+        "with the share of rows that it decided for."
     )
 
 
@@ -94,12 +94,10 @@ def seal_words(facts: Mapping[str, Any]) -> str:
     if challenge is None:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
     chosen = f"the challenge {challenge!a}" if challenge else "an empty challenge"
+    follows = f"the order of the rows follows from the data and {chosen}"
     if seal is None:
-        return (
-            f"The order of the rows follows from the data and {chosen}, given by whoever ran this: this run is not "
-            "sealed."
-        )
-    return f"Sealed ({seal[:16]}...): the order of the rows follows from the data and {chosen}; nobody chose a seed."
+        return f"{capital(follows)}, given by whoever ran this: this run is not sealed."
+    return f"Sealed ({seal[:16]}...): {follows}; nobody chose a seed."
 
 
 def claim_words(facts: Facts) -> str:
@@ -114,28 +112,29 @@ def claim_words(facts: Facts) -> str:
 
 def claim_conditions(facts: Facts) -> list[str]:
     """The conditions asked for, each as a clause about the candidate."""
-    after_it, gap = _gap_claims(facts)
+    clauses = {"accuracy": _accuracy_clause, "fairness": _gap_clause}
+    return [clause(facts) for kind, clause in clauses.items() if facts["ask"] in ("both", kind)]
+
+
+def _accuracy_clause(facts: Facts) -> str:
+    """What the candidate is to be, each utility by itself where claims differ; or the margin of non-inferiority."""
+    form, overall = facts["form"], facts["overall"]
     if facts["no_worse"] is not None:
-        accuracy = _loss(facts)
-    else:
-        accuracy, gap = f"it is {_accuracy_claim(facts)}", f"it {after_it}"
-    return [clause for kind, clause in (("accuracy", accuracy), ("fairness", gap)) if facts["ask"] in ("both", kind)]
-
-
-def _accuracy_claim(facts: Facts) -> str:
-    """What the candidate is to be, after "is"; each utility by itself where claims differ."""
+        amount = _amount(facts["no_worse"], form)
+        if overall is None:
+            return f"no group loses more than {amount} of {'its ' if form == 'ratio' else ''}accuracy"
+        whose = "overall accuracy" if overall == "population" else "the weighted mean of the groups' accuracies"
+        return f"{whose} falls by no more than {amount}"
 
     def size(delta: float) -> str:
-        if delta == 0:
-            return "more accurate"
         way = "more accurate by over" if delta > 0 else "less accurate by no more than"
-        return f"{way} {_amount(delta, facts['form'])}"
+        return "more accurate" if delta == 0 else f"{way} {_amount(delta, form)}"
 
     def claim(deltas: float | Mapping[str, float]) -> str:
         by_group = deltas if isinstance(deltas, Mapping) else dict.fromkeys(facts["groups"], deltas)
         first = size(next(iter(by_group.values())))
-        if facts["overall"] is not None:
-            return f"{first} {'overall' if facts['overall'] == 'population' else 'in the weighted mean of the groups'}"
+        if overall is not None:
+            return f"{first} {'overall' if overall == 'population' else 'in the weighted mean of the groups'}"
         if len(set(by_group.values())) == 1:
             return f"{first} for every group"
         return " and ".join(f"{size(delta)} for {group}" for group, delta in by_group.items())
@@ -143,34 +142,22 @@ def _accuracy_claim(facts: Facts) -> str:
     labels = [utility["name"] for utility in facts["accuracy_utilities"]]
     claims = {label: claim(delta_in(facts["delta_accuracy"], label)) for label in labels}
     if len(set(claims.values())) == 1:
-        return claims[labels[0]]
-    return ", and ".join(f"{said} in {label}" for label, said in claims.items())
+        return f"it is {claims[labels[0]]}"
+    return "it is " + ", and ".join(f"{said} in {label}" for label, said in claims.items())
 
 
-def _loss(facts: Facts) -> str:
-    """The margin of non-inferiority, as a clause: "no group loses more than 1% of its accuracy"."""
-    amount = _amount(facts["no_worse"] or 0.0, facts["form"])
-    if facts["overall"] is None:
-        of = "of its accuracy" if facts["form"] == "ratio" else "of accuracy"
-        return f"no group loses more than {amount} {of}"
-    whose = "overall accuracy" if facts["overall"] == "population" else "the weighted mean of the groups' accuracies"
-    return f"{whose} falls by no more than {amount}"
-
-
-def _gap_claims(facts: Facts) -> tuple[str, str]:
-    """What is claimed of the gap: after "it", "has a smaller gap between groups", and as a clause of its own.
-
-    There is one delta for all utilities, or one for each.
-    """
+def _gap_clause(facts: Facts) -> str:
+    """What is claimed of the gap: "it has a smaller gap between groups" or, beside a margin, a clause of its own."""
     deltas, protected = facts["delta_fairness"], facts["protected"]
     where = f"to the disadvantage of {' and '.join(protected)}" if protected else "between groups"
-    placed = {"": deltas} if not isinstance(deltas, Mapping) else {f" in {label}": d for label, d in deltas.items()}
-    after_it, clauses = [], []
-    for place, delta in ((f"{where}{label}", delta) for label, delta in placed.items()):
+    # There is one delta for all utilities, or one for each.
+    own, of_it = [], []
+    for label, delta in deltas.items() if isinstance(deltas, Mapping) else [("", deltas)]:
+        place = f"{where} in {label}" if label else where
         size = f"{'smaller by over' if delta > 0 else 'wider by no more than'} {_amount(delta, facts['form'])}"
-        after_it.append(f"a smaller gap {place}" if delta == 0 else f"a gap {place} {size}")
-        clauses.append(f"the gap {place} is {'smaller' if delta == 0 else size}")
-    return f"has {' and '.join(after_it)}", " and ".join(clauses)
+        own.append(f"the gap {place} is {'smaller' if delta == 0 else size}")
+        of_it.append(f"a smaller gap {place}" if delta == 0 else f"a gap {place} {size}")
+    return f"it has {' and '.join(of_it)}" if facts["no_worse"] is None else " and ".join(own)
 
 
 def _amount(delta: float, form: str) -> str:
@@ -178,29 +165,26 @@ def _amount(delta: float, form: str) -> str:
 
 
 def null_hypothesis(facts: Facts) -> str:
-    """H0 in words."""
     if facts["kind"] == "comparison":
         conditions = claim_conditions(facts)
         fails = "at least one of these conditions" if len(conditions) > 1 else "this condition"
         return f"Compared with the status quo, the candidate fails {fails}: {'; '.join(conditions)}."
-    if facts["no_worse"] is not None:
-        return f"There is no algorithm that the rule '{facts['rule']}' can find {claim_words(facts)}."
-    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts).removeprefix('that ')}."
+    claim, found = claim_words(facts), f"algorithm that the rule '{facts['rule']}' can find"
+    return (
+        f"No {found} {claim.removeprefix('that ')}." if facts["no_worse"] is None else f"There is no {found} {claim}."
+    )
 
 
 def alternative_hypothesis(facts: Facts) -> str:
-    """H1 in words."""
-    if facts["kind"] == "comparison":
-        if facts["no_worse"] is not None:
-            return f"The candidate is one {claim_words(facts)}."
-        return f"The candidate {claim_words(facts).removeprefix('that ')}."
-    return f"The rule '{facts['rule']}' can find an algorithm {claim_words(facts)}."
+    claim = claim_words(facts)
+    if facts["kind"] == "audit":
+        return f"The rule '{facts['rule']}' can find an algorithm {claim}."
+    return f"The candidate {claim.removeprefix('that ') if facts['no_worse'] is None else f'is one {claim}'}."
 
 
 def verdict(facts: Facts) -> str:
     """What was found: in plain words, then as statisticians say it, then how firm it is."""
-    parts = (plain_verdict(facts), decision(facts), shortfall_words(facts), rerun_words(facts))
-    return " ".join(part for part in parts if part)
+    return " ".join(filter(None, (say(facts) for say in (plain_verdict, decision, shortfall_words, rerun_words))))
 
 
 def verdict_line(facts: Facts) -> str:
@@ -243,10 +227,7 @@ def rerun_words(facts: Facts) -> str:
 
 
 def rerun_range(rerun: RerunFacts) -> str:
-    """The 90% interval of the probability that a rerun decides otherwise, in whole percent, rounded outward.
-
-    A few repetitions tell no single number.
-    """
+    """The 90% interval of the probability that a rerun decides otherwise, in whole percent, rounded outward."""
     low, high = (round(100 * end, 4) for end in rerun["otherwise_range"])
     if high < 100 * SELDOM:
         return f"under {100 * SELDOM:g}%"
@@ -259,28 +240,53 @@ def shortfall_words(facts: Facts) -> str:
     lack = facts["shortfall"]
     if lack is None:
         return ""
-    name = component_name(lack, facts)
-    audit = "this audit" if facts["kind"] == "audit" else "this test"
+    name, errors, reach = component_name(lack, facts), lack["standard_errors"], lack["detectable"]
     where = f"In the deciding repetition ({lack['repetition']}) the" if len(facts["repetitions"]) > 1 else "The"
-    if lack["standard_errors"] is None or lack["candidate"] is None or lack["needed"] is None:
+    if errors is None or lack["candidate"] is None or lack["needed"] is None:
         return f"{where} {name} could not be tested, so its p-value is 1."
-    side = "above" if lack["above"] else "below"
-    value, needed, errors = value_text(lack["candidate"]), value_text(lack["needed"]), lack["standard_errors"]
-    far = f"{abs(errors):.1f} standard errors on the wrong side of the {needed} that it had to be {side}"
-    then = "more rows would not show it"
+    side, least = ("above", "at least") if lack["above"] else ("below", "at most")
+    needed = value_text(lack["needed"])
     if errors > 0:
         far = f"only {errors:.1f} standard errors {side} {needed}"
         rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
         then = f"{rows} would show it with probability 0.8"
+    else:
+        far = f"{abs(errors):.1f} standard errors on the wrong side of the {needed} that it had to be {side}"
+        then = "more rows would not show it"
     # The smallest improvement that these rows would have shown says what "not shown" is worth.
-    reach = lack["detectable"]
     worth = (
-        f"With these rows {audit} could have shown, with probability 0.8, a candidate whose {name} is "
-        f"{'at least' if lack['above'] else 'at most'} {value_text(reach)}."
+        f"With these rows {_test(facts)} could have shown, with probability 0.8, a candidate whose {name} is "
+        f"{least} {value_text(reach)}."
     )
     if lack["kind"] == "fairness" and reach is not None and reach <= 0:
         worth = "With these rows, not even a gap of zero would have been shown with probability 0.8."
+    value = value_text(lack["candidate"])
     return f"{where} {name} fell short: it is {value}, {far}; if that estimate is right, {then}. {worth}"
+
+
+def _test(facts: Facts) -> str:
+    return "this audit" if facts["kind"] == "audit" else "this test"
+
+
+def limits(facts: Facts) -> str:
+    """What the verdict does not say; part of every output."""
+    yes = f"{error_words(facts)} Yes does not say that the status quo is unlawful, or what should replace it."
+    return yes if facts["reject"] else limits_of_not_rejecting(facts)
+
+
+def error_words(facts: Facts) -> str:
+    """What yes is worth: how often it would be said where it is not so."""
+    return (
+        f"If there were no such improvement, {_test(facts)} would say yes at most {100 * facts['alpha']:g}% of the "
+        "time: proven for large samples, simulated for small ones."
+    )
+
+
+def limits_of_not_rejecting(facts: Facts) -> str:
+    unknown = "nothing better exists: another rule, other features, or more rows may find an improvement"
+    if facts["kind"] == "comparison":
+        unknown = "the candidate is no better: there may be too few rows to show it"
+    return f"Not rejecting is no proof that {unknown}."
 
 
 def harm_words(gap: DisparityFacts, facts: Facts) -> str:
@@ -312,26 +318,24 @@ def other_statistic(facts: Facts) -> str:
 
 
 def rates_words(facts: Facts) -> str:
-    """Where selection rates point to another group than the gap does, that they do; else nothing.
+    """That selection rates point to another group than the gap does, where they do; else nothing.
 
     Of a group column's groups the rates point to the one farthest from the best off, if it is below four fifths.
     """
     rates = facts["diagnostics"]["selection_rates"]
     for attribute in dict.fromkeys(rate["attribute"] for rate in rates):
         mine = [rate for rate in rates if rate["attribute"] == attribute]
-        worse = {gap["worse_off"] for gap in facts["disparities"] if gap["group"] == attribute}
+        worse = sorted({gap["worse_off"] for gap in facts["disparities"] if gap["group"] == attribute})
         flagged = [(rate["ratio"], rate["group"]) for rate in mine if rate["below_four_fifths"]]
         farthest = [group for ratio, group in flagged if ratio == min(flagged)[0]]
-        if not farthest or worse & set(farthest):
+        if not farthest or {*worse} & {*farthest}:
             continue
-        often = "less" if facts["selection"] == "benefit" else "more"
-        often = often if len(mine) == 2 else {"less": "least", "more": "most"}[often]
-        are = "is" if len(farthest) == 1 else "are"
-        also = "is" if len(worse) == 1 else "are"
+        how = {"benefit": ("less", "least"), "burden": ("more", "most")}[facts["selection"]][len(mine) > 2]
+        are, also = ("is" if len(names) == 1 else "are" for names in (farthest, worse))
         return (
-            f"Selection rates and the gap point to different groups: {' and '.join(farthest)} {are} selected {often} "
-            f"often, but by what the gap measures {' and '.join(sorted(worse))} {also} worse off. Rates do not look at "
-            "the outcome."
+            f"Selection rates and the gap point to different groups: {' and '.join(farthest)} {are} selected {how} "
+            f"often, but by what the gap measures {' and '.join(worse)} {also} worse off. Rates do not look at the "
+            "outcome."
         )
     return ""
 
@@ -355,10 +359,8 @@ def effective_words(facts: Facts) -> str:
         before, after = (min(one["effective_rows"][group][name] for one in facts["repetitions"]) for name in ALGORITHMS)
         least.append(f"{group} {before:.1f} -> {after:.1f}")
     fewest = ", the fewest in any repetition" if len(facts["repetitions"]) > 1 else ""
-    return (
-        f"What weighted rows are worth in rows of equal weight (Kish's effective number; status quo -> candidate"
-        f"{fewest}): {', '.join(least)}."
-    )
+    kish = f"Kish's effective number; status quo -> candidate{fewest}"
+    return f"What weighted rows are worth in rows of equal weight ({kish}): {', '.join(least)}."
 
 
 def differing_words(facts: Facts) -> str:
@@ -379,47 +381,13 @@ def differing_words(facts: Facts) -> str:
     return f"The two algorithms differ in these rows{fewest}: {', '.join(said)}{explained}."
 
 
-CORRECTED = {
-    "two values": "an outcome of which the sample may show one value only",
-    "long tail": "tails that the sample may show in part only",
-    "margin": "rates near 0 or 1 beside a margin",
-    "weights": "unequal weights",
-    "clusters": "clusters, which may be unequal",
-}
-"""What draws are corrected for, by the reason that a result states."""
-
-
 def corrections_words(facts: Facts) -> str:
     """What draws are corrected for, and the p-value without; "" where they are the paper's."""
-    why = dict.fromkeys(one["why"] for repetition in facts["repetitions"] for one in repetition["corrections"])
     if facts["p_plain"] is None:
         return ""
+    why = dict.fromkeys(one["why"] for repetition in facts["repetitions"] for one in repetition["corrections"])
     plain = p_equals(p_text(facts["p_plain"], facts["draws"]))
     return f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. Without corrections: {plain}."
-
-
-def limits(facts: Facts) -> str:
-    """What the verdict does not say; part of every output."""
-    yes = f"{error_words(facts)} Yes does not say that the status quo is unlawful, or what should replace it."
-    return yes if facts["reject"] else limits_of_not_rejecting(facts)
-
-
-def error_words(facts: Facts) -> str:
-    """What yes is worth: how often it would be said where it is not so."""
-    what = "this audit" if facts["kind"] == "audit" else "this test"
-    return (
-        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: "
-        "proven for large samples, simulated for small ones."
-    )
-
-
-def limits_of_not_rejecting(facts: Facts) -> str:
-    if facts["kind"] == "comparison":
-        return "Not rejecting is no proof that the candidate is no better: there may be too few rows to show it."
-    return (
-        "Not rejecting is no proof that nothing better exists: another rule, other features, or more rows may find an "
-        "improvement."
-    )
 
 
 def conditions_words(facts: Facts) -> str:
@@ -427,11 +395,13 @@ def conditions_words(facts: Facts) -> str:
     diagnostics, repetitions = facts["diagnostics"], len(facts["repetitions"])
     least = min(one["correlation"] for one in diagnostics["eigenvalues"])
     first = f"Smallest eigenvalue: {least:.3g} (Assumption 3 needs it above 0)."
-    errors = [gap["standard_errors"] for gap in diagnostics["candidate_gaps"]]
-    known = [error for error in errors if error is not None]
-    near = len({gap["repetition"] for gap in diagnostics["candidate_gaps"] if gap["near_zero"]})
-    if not known or facts["ask"] == "accuracy":
-        return first if facts["ask"] == "accuracy" else f"{first} The candidate's gap has no standard error."
+    if facts["ask"] == "accuracy":
+        return first
+    gaps = diagnostics["candidate_gaps"]
+    known = [gap["standard_errors"] for gap in gaps if gap["standard_errors"] is not None]
+    near = len({gap["repetition"] for gap in gaps if gap["near_zero"]})
+    if not known:
+        return f"{first} The candidate's gap has no standard error."
     if not near:
         at_least = "at least " if len(known) > 1 else ""
         return f"{first} The candidate's gap is {at_least}{min(known):.1f} standard errors from zero (Theorem 2)."
@@ -455,28 +425,15 @@ def welfare_words(facts: Facts) -> str:
 
 
 def draws_text(facts: Mapping[str, Any]) -> str:
-    """How p-values were drawn.
-
-    Examples
-    --------
-    >>> draws_text({"draws": 10_000, "method": "bootstrap"})
-    '10,000 bootstrap draws'
-    """
     kinds = {"bootstrap": "bootstrap draws", "delta": "draws from the normal limit (method 'delta')"}
     return f"{facts['draws']:,} {kinds.get(facts['method'], 'draws, from the bootstrap or from its normal limit')}"
 
 
 def training_text(facts: Mapping[str, Any]) -> str:
-    """What the order of the rows follows from, and how many of them a rule saw.
-
-    Examples
-    --------
-    >>> training_text({"train_rows": 100_000, "row_id": "person", "cluster": None})
-    "A hash of 'person' orders the rows; a rule, and cutoffs, learn from at most 100,000 of the rows before a block."
-    """
+    """What the order of the rows follows from, and how many of them a rule saw."""
     key = facts["cluster"] or facts["row_id"]
     of = f"'{key}'" if key else "their content"
     return (
-        f"A hash of {of} orders the rows; a rule, and cutoffs, learn from at most {facts['train_rows']:,} of the rows "
-        "before a block."
+        f"A hash of {of} orders the rows; a rule, and cutoffs, learn from at most "
+        f"{facts['train_rows']:,} of the rows before a block."
     )

@@ -11,6 +11,7 @@ independently with probability q (de Finetti). A distribution of q is a `Mixing`
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,14 +37,14 @@ Cost = Callable[[int], float]
 
 
 class Mixing(Protocol):
-    """The distribution of q, by which p-values are correlated across the repetitions of one data set."""
+    """The distribution of q, by which p-values are correlated across the repetitions of one data set.
+
+    `points` are values of q and their weights, or the nodes of an integral over q; the mean of q is the level.
+    """
 
     @property
     def name(self) -> str: ...
-
-    def points(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Values of q and their weights, or the nodes of an integral over q; the mean of q is `level`."""
-        ...
+    def points(self, level: float) -> tuple[FloatArray, FloatArray]: ...
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,9 @@ class BetaMixing(_Correlated):
             t = center + scale * np.sinh(s)
             return np.asarray(-first * np.logaddexp(0, -t) - second * np.logaddexp(0, t))
 
-        peak = log_density(np.zeros(1))[0]
-        ends = [-1.0, 1.0]
-        for side in range(2):
-            while peak - log_density(np.array([ends[side]]))[0] < NEGLIGIBLE:
-                ends[side] *= 1.1
+        peak, ends = log_density(np.zeros(1)), np.array([-1.0, 1.0])
+        while (near := peak - log_density(ends) < NEGLIGIBLE).any():
+            ends[near] *= 1.1
         s = np.linspace(ends[0], ends[1], NODES)
         weights = np.exp(log_density(s) - peak) * np.cosh(s)
         return np.asarray(np.exp(-np.logaddexp(0, -(center + scale * np.sinh(s))))), weights / weights.sum()
@@ -142,7 +141,7 @@ def costs_of(price: float | str, repetitions: int) -> tuple[Cost, Cost]:
     check_integer("repetitions", repetitions, 1)
     if not isinstance(price, str):
         check_number("the cost of a repetition", price, 0, np.inf)
-        return (lambda m: price * m), (lambda m: price * repetitions * m)
+        return (lambda m: price * m), lambda m: price * repetitions * m
     formula, example = Formula(price), "Write, for example, 0.001*m**1.5."
     if set(formula.names) - {"m"}:
         raise OptionError(f"the cost formula '{price}' may read m alone.", example)
@@ -166,27 +165,23 @@ def _increments(cost: Cost) -> Callable[[int], float]:
         except OverflowError:
             return np.inf
 
+    @cache
     def step(m: int) -> float:
-        if m in seen:
-            return seen[m][0]
         before, after = value(m), value(m + 1)
-        if np.isnan(before) or np.isnan(after) or before == -np.inf:
+        if np.isnan([before, after]).any() or before == -np.inf:
             raise OptionError(f"the cost of {m} or {m + 1} attempts is not a number.", "Give one for each.")
         here = np.inf if np.isinf(after) else after - before
         if here <= 0:
-            raise OptionError(
-                f"the cost of {m + 1:,} attempts is not above that of {m:,}.", "A cost must increase: 0.01 * m does."
-            )
+            hint = "A cost must increase: 0.01 * m does."
+            raise OptionError(f"the cost of {m + 1:,} attempts is not above that of {m:,}.", hint)
         # A difference of large costs is known up to their rounding only.
         rounding = 8 * np.finfo(float).eps * max(abs(before), abs(after)) if np.isfinite(after) else 0.0
         seen[m] = here, rounding
         for other, (_, unsure) in seen.items():
             early, late = sorted((m, other))
             if seen[late][0] + rounding + unsure < seen[early][0]:
-                raise OptionError(
-                    f"the cost is concave: attempt {late + 1:,} costs less than attempt {early + 1:,}.",
-                    "It must be weakly convex: 0.01 * m or 0.01 * m**2 is.",
-                )
+                what = f"the cost is concave: attempt {late + 1:,} costs less than attempt {early + 1:,}."
+                raise OptionError(what, "It must be weakly convex: 0.01 * m or 0.01 * m**2 is.")
         return here
 
     return step
@@ -297,7 +292,7 @@ def best_response(cost: Cost, *, alpha: float = 0.05, repetitions: int = 1, mixi
         # A tie must not be broken by the last digit of an integral.
         return gain * (1 - 1e-12) > step(m)
 
-    low, high = 0, 0
+    low = high = 0
     while worthwhile(high):
         low, high = high + 1, 2 * high + 1
         if high > MAX_ATTEMPTS:
@@ -349,7 +344,7 @@ def _one_attempt(alpha: float, repetitions: int, mixing: Mixing) -> tuple[FloatA
     check_integer("repetitions", repetitions, 1)
     level = threshold_for(alpha, repetitions)
     q, weights = mixing.points(level)
-    proper = q.shape == weights.shape and (q >= 0).all() and (q <= 1).all() and (weights >= 0).all()
+    proper = q.shape == weights.shape and min(q.min(), (1 - q).min(), weights.min()) >= 0
     if not proper or abs(weights.sum() - 1) > 1e-9 or abs(weights @ q - level) > 1e-9:
         raise OptionError(
             f"the mixing distribution for level {level:g} is not a distribution, or its mean is not the level.",
@@ -378,6 +373,11 @@ def hoeffding_repetitions(alpha: float = 0.05) -> int:
     return _first_above(alpha, alpha)
 
 
+def _first_above(alpha: float, chance: float) -> int:
+    """The first K for which Hoeffding's bound on P(at least half of K reject at alpha / 2) is below `chance`."""
+    return int(np.floor(-2 * np.log(chance) / (1 - alpha) ** 2)) + 1
+
+
 def sufficient_repetitions(alpha: float = 0.05) -> int:
     """The smallest K > 1 such that, for independent p-values, that K and every larger one make s2 more robust.
 
@@ -400,10 +400,8 @@ def sufficient_repetitions(alpha: float = 0.05) -> int:
     """
     check_number("alpha", alpha, 0, 0.5)
     bound = alpha / (1 + alpha)
-    counts = np.arange(2, _first_above(alpha, bound) + 1)
-    needed = (counts + 1) // 2
-    failing = counts[betainc(needed, counts - needed + 1, alpha / 2) > bound]
-    return int(failing.max()) + 1 if len(failing) else 2
+    counts = range(2, _first_above(alpha, bound) + 1)
+    return 1 + max((k for k in counts if _one_attempt(alpha, k, INDEPENDENT)[0] > bound), default=1)
 
 
 def fewest_repetitions(
@@ -426,12 +424,5 @@ def fewest_repetitions(
         return best_response(cost, alpha=alpha, repetitions=repetitions, mixing=mixing).policymaker
 
     single = policymaker(1)
-    for repetitions in range(at_most, 1, -1):
-        if policymaker(repetitions) <= single:
-            return repetitions + 1 if repetitions < at_most else None
-    return 2
-
-
-def _first_above(alpha: float, chance: float) -> int:
-    """The first K for which Hoeffding's bound on P(at least half of K reject at alpha / 2) is below `chance`."""
-    return int(np.floor(-2 * np.log(chance) / (1 - alpha) ** 2)) + 1
+    failing = next((k for k in range(at_most, 1, -1) if policymaker(k) <= single), 1)
+    return failing + 1 if failing < at_most else None

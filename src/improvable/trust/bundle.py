@@ -38,11 +38,10 @@ from improvable.procedure.split import DRAWING, seed_of
 from improvable.question.design import Design, Question, make_design
 from improvable.question.options import check_types, conforms
 from improvable.question.protocol import digest_of, from_declaration
+from improvable.results.audit import load
 from improvable.results.collect import component_facts
 from improvable.results.comparison import Comparison
-from improvable.results.load import MALFORMED, load
-from improvable.results.storage import counts_from, plain_counts
-from improvable.results.versions import versions
+from improvable.results.storage import MALFORMED, counts_from, plain_counts, versions
 from improvable.trust.seal import other_versions
 from improvable.trust.verification import differences, leaves
 
@@ -106,25 +105,18 @@ def write_bundle(
     result = load(run)
     facts = result.to_dict()
     if facts.get("protocol") is None:
-        raise OptionError(
-            f"'{run}' has no protocol, so a bundle could not say what was asked.",
-            "Only audits whose rule, utilities and status quo are named, not Python objects, have a bundle.",
-        )
+        hint = "Only audits whose rule, utilities and status quo are named, not Python objects, have a bundle."
+        raise OptionError(f"'{run}' has no protocol, so a bundle could not say what was asked.", hint)
     repetitions, pooled = [], 0
     for repetition in result.repetitions:
         assert isinstance(repetition, Comparison)
         counted, lost = _releasable(repetition, smallest, pool)
         pooled += lost
-        attributes, training = repetition.evidence.attributes, repetition.evidence.training
+        attributes = repetition.evidence.attributes
         levels = [{"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in attributes]
-        repetitions.append(
-            {
-                "repetition": repetition.repetition,
-                "attributes": levels,
-                "training": training.tolist() if facts["scheme"] == "split" else None,
-                "counts": plain_counts(counted),
-            }
-        )
+        training = repetition.evidence.training.tolist() if facts["scheme"] == "split" else None
+        one = {"repetition": repetition.repetition, "attributes": levels, "training": training}
+        repetitions.append(one | {"counts": plain_counts(counted)})
     files = [one for one in sorted(Path(run).iterdir()) if one.name == "result.json" or one.match("repetition-*.npz")]
     stated = [{name: one[name] for name in ("repetition", "p_value", "components")} for one in facts["repetitions"]]
     plain: dict[str, Any] = {
@@ -142,9 +134,8 @@ def write_bundle(
     except ReceivedError as error:
         raise OptionError(f"the bundle of '{run}' {error}.", "Use fewer draws, or run the audit again.") from error
     if not pooled and plain["of_the_cells"] != plain["of_the_run"]:
-        raise StorageError(
-            f"the cells in '{run}' do not give its p-values.", "It was written by other versions; run the audit again."
-        )
+        hint = "It was written by other versions; run the audit again."
+        raise StorageError(f"the cells in '{run}' do not give its p-values.", hint)
     place = Path(path) if path is not None else Path(f"{str(run).rstrip('/')}.bundle.json")
     write_whole(place, (json_text(plain, indent=None) + "\n").encode())
     return place, pooled
@@ -179,75 +170,59 @@ def verify_bundle(path: str | Path) -> Recomputed:
     except ReceivedError as error:
         raise StorageError(f"'{path}' {error}.", "Ask for the bundle again.") from error
     except OptionError as error:
-        raise StorageError(
-            f"'{path}' carries no protocol that can be run: {error.message}", "Ask for it again."
-        ) from error
+        what = f"'{path}' carries no protocol that can be run: {error.message}"
+        raise StorageError(what, "Ask for it again.") from error
     except (OSError, *MALFORMED) as error:
         raise StorageError(f"'{path}' is not a bundle that can be recomputed.", "Ask for it again.") from error
-    facts = identity | {"protocol": plain["protocol"]}
-    checked = len(dict(leaves(again)))
+    facts, checked = identity | {"protocol": plain["protocol"]}, len(dict(leaves(again)))
     return Recomputed(checked, wrong, facts, merged, stated, of_the_run, question, changed)
 
 
 def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
     """What was counted, if no cell is too small or small ones are pooled; and how many were."""
-    if repetition.counted is None:
-        raise OptionError(
-            "the run keeps no cells: its contributions are nearly all different.",
-            "A bundle needs outcomes that are 0 or 1, or counts; or the run is of an older version: run it again.",
-        )
-    if isinstance(repetition.counted.strata, Moments):
-        return repetition.counted, 0
-    by_row = any(one["why"] in BY_ROW for one in repetition.counts["corrections"])
-    if repetition.counted.clusters is not None and by_row:
-        raise OptionError(
-            "the draws of this run know which rows of a cluster the algorithms differ in, and a bundle does not.",
-            "Let the other side recompute the run from its rows.",
-        )
-    strata = repetition.counted.strata
+    counted = repetition.counted
+    if counted is None:
+        hint = "A bundle needs outcomes that are 0 or 1, or counts; or the run is of an older version: run it again."
+        raise OptionError("the run keeps no cells: its contributions are nearly all different.", hint)
+    strata = counted.strata
+    if isinstance(strata, Moments):
+        return counted, 0
+    if counted.clusters is not None and any(one["why"] in BY_ROW for one in repetition.counts["corrections"]):
+        what = "the draws of this run know which rows of a cluster the algorithms differ in, and a bundle does not."
+        raise OptionError(what, "Let the other side recompute the run from its rows.")
     small = sum(int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata)
     if not small:
-        return repetition.counted, 0
+        return counted, 0
     if not pool:
-        what = "clusters" if repetition.counted.clusters is not None else "rows"
-        raise OptionError(
-            f"{small} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} "
-            f"{what} share.",
-            "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
-        )
+        share = f"fewer than {smallest} {'rows' if counted.clusters is None else 'clusters'} share"
+        hint = "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1."
+        raise OptionError(f"{small} cells of repetition {repetition.repetition} are contributions that {share}.", hint)
     # What each block of cells is called; with clusters there is one block for all.
     attributes = repetition.evidence.attributes
     blocks = range(attributes[0].member.size)
     names = [" and ".join(one.levels[one.member[block]] for one in attributes) for block in blocks]
     merged = [_pooled(cells, smallest, names) for cells in strata]
     lost = sum(len(a.counts) - len(b.counts) for a, b in zip(strata, merged, strict=True))
-    return replace(repetition.counted, strata=tuple(merged)), lost
+    return replace(counted, strata=tuple(merged)), lost
 
 
 def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
     """Cells of at least `smallest` rows each, by the rule that the module states."""
     if 0 < cells.silent < smallest:
-        raise OptionError(
-            f"only {cells.silent} rows contribute nothing, and they cannot be merged with others.",
-            "Allow smaller cells: --smallest 1.",
-        )
+        hint = "Allow smaller cells: --smallest 1."
+        raise OptionError(f"only {cells.silent} rows contribute nothing, and they cannot be merged with others.", hint)
     values, block, counts = [], [], []
     for b, part in enumerate(cells.slices()):
         pools: list[list[int]] = []
         filling: list[int] = []
         for c in range(part.start, part.stop):
-            if cells.counts[c] >= smallest and not filling:
-                pools.append([c])
-                continue
             filling.append(c)
             if cells.counts[filling].sum() >= smallest:
                 pools.append(filling)
                 filling = []
         if filling and not pools:
-            raise OptionError(
-                f"of {names[b]} only {int(cells.counts[filling].sum())} rows contribute anything.",
-                "They cannot be merged to a larger cell; leave that group out, or allow smaller cells: --smallest.",
-            )
+            hint = "They cannot be merged to a larger cell; leave that group out, or allow smaller cells: --smallest."
+            raise OptionError(f"of {names[b]} only {int(cells.counts[filling].sum())} rows contribute anything.", hint)
         if filling:
             pools[-1] = [*pools[-1], *filling]
         for one in pools:

@@ -39,11 +39,9 @@ from improvable.data.keys import fingerprint
 from improvable.errors import ImprovableError, OptionError, StorageError
 from improvable.question.challenge import parse_source
 from improvable.question.options import conforms
-from improvable.results.audit import Audit
+from improvable.results.audit import Audit, load
 from improvable.results.comparison import Comparison
-from improvable.results.load import load
-from improvable.results.storage import Provenance
-from improvable.results.versions import VERSION
+from improvable.results.storage import VERSION, Provenance
 
 BEGUN, RESUMED, FINISHED, REFUSED = "begun", "resumed", "finished", "refused"
 PLANNED, SEALED, VERIFIED, REPAIRED = "planned", "sealed", "verified", "repaired"
@@ -76,14 +74,12 @@ Result = TypeVar("Result", Audit, Comparison)
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a ledger.
-
-    Its facts are when, data, protocol, seed or challenge; of a run also its command and what the data are called, of a
-    finished one its p-value and verdict. A resumed or refused run has in ``run`` the line that it was begun in.
-    """
+    """One line of a ledger."""
 
     number: int  # from 1
     event: str  # from "begun" to "repaired"
+    # When, data, protocol, seed or challenge; of a run also its command and what the data are called, of a finished one
+    # its p-value and verdict. A resumed or refused run has in "run" the line that it was begun in.
     facts: dict[str, Any]
     hash: str
 
@@ -98,7 +94,6 @@ def ledger_path(data: str | Path) -> Path:
 
 
 def now() -> datetime:
-    """The clock of this machine."""
     return datetime.now(UTC)
 
 
@@ -129,7 +124,6 @@ def torn_end(content: bytes) -> bytes:
 
 def _checked(content: bytes, place: Path) -> list[Line]:
     lines: list[Line] = []
-    previous = ORIGIN
     whole = content.removesuffix(torn_end(content))
     for number, text in enumerate(filter(None, whole.split(b"\n")), start=1):
         try:
@@ -144,20 +138,17 @@ def _checked(content: bytes, place: Path) -> list[Line]:
             raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEEP) from error
         if found != hash_:
             raise StorageError(f"line {number} of '{place}' was edited.", KEEP)
-        if before != previous:
+        if before != (lines[-1].hash if lines else ORIGIN):
             raise StorageError(f"a line is missing before line {number} of '{place}', or lines were reordered.", KEEP)
         lines.append(Line(number, event, plain, hash_))
-        previous = hash_
     return lines
 
 
 def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
     """Refuse a ledger that belongs to other data."""
     if lines and lines[0].facts.get("data") != data:
-        raise StorageError(
-            f"the ledger '{place}' belongs to other data.",
-            "Keep it with the data it was made for, and choose another with --ledger FILE.",
-        )
+        hint = "Keep it with the data it was made for, and choose another with --ledger FILE."
+        raise StorageError(f"the ledger '{place}' belongs to other data.", hint)
 
 
 def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> list[Line]:
@@ -165,7 +156,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> li
 
     `data` is the fingerprint of all columns of the data.
     """
-    place = Path(path)
+    place, hint = Path(path), "Choose another place with --ledger FILE."
     try:
         with _opened(place) as file:
             lock_descriptor(file.fileno())
@@ -176,9 +167,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> li
     except StorageError:  # an OSError that already says what is wrong
         raise
     except OSError as error:
-        raise StorageError(
-            f"the ledger '{place}' cannot be written: {error.strerror}.", "Choose another place with --ledger FILE."
-        ) from error
+        raise StorageError(f"the ledger '{place}' cannot be written: {error.strerror}.", hint) from error
 
 
 def _opened(place: Path) -> IO[bytes]:
@@ -231,13 +220,7 @@ def line_words(path: Path, lines: Sequence[Line]) -> str:
 
 
 def runs_words(lines: Sequence[Line]) -> str:
-    """How many runs there were, in words.
-
-    Examples
-    --------
-    >>> runs_words([])
-    'no run is recorded'
-    """
+    """How many runs there were, in words."""
     if not lines:
         return "no run is recorded"
     events, verdicts = _counts(lines)
@@ -254,13 +237,7 @@ def runs_words(lines: Sequence[Line]) -> str:
 
 
 def rejections_words(lines: Sequence[Line]) -> str:
-    """How many finished runs did not reject: what a reader of one that did must know.
-
-    Examples
-    --------
-    >>> rejections_words([])
-    'of 0 finished runs on these data, 0 did not reject'
-    """
+    """How many finished runs did not reject: what a reader of one that did must know."""
     events, verdicts = _counts(lines)
     counts = {BEGUN: events[BEGUN] - len(verdicts) - events[REFUSED], REFUSED: events[REFUSED]}
     others = ", ".join(f"{count} more {word}" for word, count in counts.items() if count > 0)
@@ -290,7 +267,7 @@ def turned_back(lines: Sequence[Line]) -> list[str]:
 
 
 def orders(lines: Sequence[Line]) -> list[str]:
-    """For each seal, what happened when, and whether that is the order that makes a seal worth something."""
+    """For each seal, what happened when, and whether in the order that makes a seal worth something."""
     seals = dict.fromkeys(line.facts["seal"] for line in lines if line.facts.get("seal") is not None)
     return [order_of(seal, lines) for seal in seals]
 
@@ -304,17 +281,15 @@ def order_of(seal: str, lines: Sequence[Line]) -> str:
     due, wrong = None, []
     with contextlib.suppress(OptionError):  # a ledger may have come from anyone
         due = None if source is None else parse_source(source).due
-    if sealed is None:
-        steps = ["sealed elsewhere: no line of this ledger records it"]
-    else:
+    steps = ["sealed elsewhere: no line of this ledger records it"]
+    if sealed is not None:
         protocol = str(sealed.facts.get("protocol"))[:12]
         steps = [f"protocol {protocol}... sealed {sealed.facts['when']} (line {sealed.number})"]
-    if source is None:
-        steps.append("challenge given by the other side when it was sealed")
-    else:
-        steps.append(f"challenge {source} due {'at an unknown time' if due is None else due.isoformat()}")
-        if sealed is not None and due is not None and sealed.when >= due:
-            wrong.append("the challenge could be known when it was sealed")
+    when = "at an unknown time" if due is None else due.isoformat()
+    given = "challenge given by the other side when it was sealed"
+    steps.append(given if source is None else f"challenge {source} due {when}")
+    if sealed is not None and due is not None and sealed.when >= due:
+        wrong.append("the challenge could be known when it was sealed")
     for line in runs:
         steps.append(f"run {line.event} {line.facts['when']} (line {line.number})")
         if sealed is not None and line.number < sealed.number:
@@ -367,10 +342,6 @@ class Recorder:
         made = {name: facts[name] for name in ("command", "file") if name in facts}
         return result, self.add(FINISHED, {"kind": kind, **stated_facts(result.to_dict()), **made})
 
-    def plan(self, kind: str, facts: dict[str, Any]) -> str:
-        """Record that settings were tried on these data before an audit."""
-        return self.add(PLANNED, {"kind": kind, **facts})
-
     def seal(self, facts: dict[str, Any]) -> str:
         """Record, once, that a protocol and these data were sealed."""
         for line in self._lines():
@@ -411,7 +382,7 @@ def open_recorder(engine: Engine, data: str, ledger: str | None) -> Recorder:
 
 
 def reading_facts(format_: FileFormat) -> dict[str, Any]:
-    """What a caller said of how the file is written, so that others can read the same rows."""
+    """How the file is written, where the caller said so: others can then read the same rows."""
     return {"reading": format_.given} if format_.given else {}
 
 
@@ -449,10 +420,8 @@ def unfinished_run(lines: Sequence[Line], facts: Mapping[str, Any]) -> int | Non
 
 def ledger_of(result: str, data: str, facts: Mapping[str, Any]) -> Path | None:
     """The ledger beside the data, or one beside the result that lists it."""
-    if ledger_path(data).exists():
-        return ledger_path(data)
     listed = (place for place, lines in _ledgers_beside(result) if finished_line(lines, facts) is not None)
-    return next(listed, None)
+    return ledger_path(data) if ledger_path(data).exists() else next(listed, None)
 
 
 def _ledgers_beside(result: str) -> Iterator[tuple[Path, list[Line]]]:

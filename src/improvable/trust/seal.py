@@ -18,8 +18,7 @@ from improvable.question.challenge import parse_source
 from improvable.question.options import SECTIONS, check_types
 from improvable.question.protocol import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
-from improvable.results.storage import FORMAT, as_json, read_json
-from improvable.results.versions import PACKAGES, VERSION, versions
+from improvable.results.storage import FORMAT, PACKAGES, VERSION, as_json, read_json, versions
 from improvable.trust.ledger import hash_of, now
 
 HEAD = """\
@@ -55,25 +54,19 @@ def write_protocol(declared: Declaration, path: str | Path) -> None:
 
 
 def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
-    """A protocol as it is written.
-
-    Examples
-    --------
-    >>> print(protocol_text({"columns": {"outcome": "y", "group": ["g"]}}).splitlines()[-2])
-    outcome = "y"
-    """
+    """A protocol as it is written."""
     named = "challenge_source" in declared.get("test", {})
     sealing = "" if named else " --challenge 'a text the other side draws'"
     running = " --challenge 'the public value, when it is known'" if named else ""
     parts = [HEAD.format(name=name, sealing=sealing, running=running)]
-    for section in SECTIONS:
-        keys = [f"{key} = {_toml(value)}\n" for key, value in declared.get(section, {}).items()]
-        parts += ["".join([f"[{section}]\n", *keys])] if keys else []
+    for section in filter(declared.get, SECTIONS):
+        keys = (f"{key} = {_toml(value)}\n" for key, value in declared[section].items())
+        parts.append("".join([f"[{section}]\n", *keys]))
     return "\n".join(parts)
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML; strings are written as in JSON, except for the one control character that JSON leaves alone."""
+    """A value in TOML; a string as in JSON, which leaves one control character alone."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
@@ -138,14 +131,11 @@ def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Se
     if named is not None:
         source = parse_source(named)
         if challenge:
-            raise OptionError(
-                f"the protocol's challenge is {source.words}.", "Seal it without one; give the value when you run."
-            )
+            hint = "Seal it without one; give the value when you run."
+            raise OptionError(f"the protocol's challenge is {source.words}.", hint)
         if source.due <= now():
-            raise OptionError(
-                f"the protocol's challenge is {source.words}, which may be known by now.",
-                "Whoever knows it can try protocols until one suits. Name a later one.",
-            )
+            hint = "Whoever knows it can try protocols until one suits. Name a later one."
+            raise OptionError(f"the protocol's challenge is {source.words}, which may be known by now.", hint)
     return seal_of(prepare_audit(data, from_declaration(declared, challenge)))
 
 
@@ -158,7 +148,7 @@ def seal_of(ready: Prepared) -> Seal:
         protocol=digest_of(declared),
         data=ready.data.digest,
         columns=ready.data.columns,
-        rows=ready.surveyed.total,
+        rows=ready.surveyed.seen.rows,
         challenge="" if source else settings.challenge or "",
         challenge_source=source,
         rule_source=ready.rule_source or "",
@@ -190,13 +180,9 @@ def write_seal(seal: Seal, path: str | Path) -> None:
 
 
 def refuse_other_seal(seal: Seal, path: str | Path) -> None:
-    """Refuse a place that holds another seal."""
-    place = Path(path)
-    if place.exists() and read_seal(place) != seal:
-        raise StorageError(
-            f"'{place}' already holds another seal of this protocol.",
-            "A seal is made once. Keep it, or seal a copy of the protocol under another name.",
-        )
+    if Path(path).exists() and read_seal(path) != seal:
+        hint = "A seal is made once. Keep it, or seal a copy of the protocol under another name."
+        raise StorageError(f"'{path}' already holds another seal of this protocol.", hint)
 
 
 def read_seal(path: str | Path) -> Seal:
@@ -220,48 +206,39 @@ def read_seal(path: str | Path) -> Seal:
 
 def check_seal(seal: Seal, ready: Prepared) -> None:
     """Refuse a protocol or data that are not those that were sealed."""
-    found = seal_of(ready)
-    if found.protocol != seal.protocol:
-        raise StorageError(
-            "the protocol is not the one that was sealed.", "Run the sealed one, or seal this one under another name."
-        )
-    if found.rule_source != seal.rule_source:
-        raise StorageError(
-            f"the code of rule '{ready.plan.settings.rule}' is not the code that was sealed.",
-            "Run the sealed code; if it must change, say why and seal again.",
-        )
-    if changed := other_versions(seal.versions, found.versions):
-        named = "; ".join(f"{name} {sealed}, here {here}" for name, (sealed, here) in changed.items())
-        raise StorageError(
-            f"the package versions are not those that were sealed: {named}.",
-            "Install the sealed versions; if they must change, say why and seal again.",
-        )
-    if found.columns != seal.columns:
-        other = sorted(set(found.columns) ^ set(seal.columns))
-        raise StorageError(
-            f"the columns that would be read are not those that were sealed: {', '.join(map(repr, other[:3]))}.",
+    found, again = seal_of(ready), "must change, say why and seal again."
+    changed = other_versions(seal.versions, found.versions).items()
+    named = "; ".join(f"{name} {sealed}, here {here}" for name, (sealed, here) in changed)
+    columns = ", ".join(map(repr, sorted(set(found.columns) ^ set(seal.columns))[:3]))
+    rows = f"{found.rows:,} rows with fingerprint {found.data[:16]}..., sealed {seal.rows:,} with {seal.data[:16]}..."
+    refused = {
+        "protocol": ("protocol is not the one that was sealed", "Run that one, or seal this one under another name."),
+        "rule_source": (
+            f"code of rule '{ready.plan.settings.rule}' is not the code that was sealed",
+            f"Run the sealed code; if it {again}",
+        ),
+        "versions": (
+            f"package versions are not those that were sealed: {named}",
+            f"Install the sealed versions; if they {again}",
+        ),
+        "columns": (
+            f"columns that would be read are not those that were sealed: {columns}",
             "List the features in the protocol, so that new columns in the file do not become features.",
-        )
-    if found.data != seal.data:
-        raise StorageError(
-            f"the data are not those that were sealed: {found.rows:,} rows with fingerprint {found.data[:16]}..., "
-            f"sealed {seal.rows:,} with {seal.data[:16]}....",
-            "Find the sealed data; if they must change, say why and seal again.",
-        )
+        ),
+        "data": (f"data are not those that were sealed: {rows}", f"Find the sealed data; if they {again}"),
+    }
+    for name, (what, hint) in refused.items():
+        if getattr(found, name) != getattr(seal, name):
+            raise StorageError(f"the {what}.", hint)
 
 
 def settings_of(path: str | Path, challenge: str | None = None) -> tuple[Settings, Seal | None]:
-    """What a protocol declares, with its seal where there is one beside it.
-
-    `challenge` is the value of the source that the protocol names.
-    """
+    """What a protocol declares, with its seal where there is one; `challenge` is the value of the source it names."""
     declared, place = read_protocol(path), seal_path(path)
     named = "challenge_source" in declared.get("test", {})
     if challenge is not None and not named:
-        raise OptionError(
-            "--challenge is given beside a protocol that names no source of one.",
-            "Give it to improvable seal, or declare [test] challenge_source.",
-        )
+        hint = "Give it to improvable seal, or declare [test] challenge_source."
+        raise OptionError("--challenge is given beside a protocol that names no source of one.", hint)
     if not place.exists():
         return from_declaration(declared, challenge), None
     seal = read_seal(place)

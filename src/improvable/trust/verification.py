@@ -22,12 +22,11 @@ from improvable.question.challenge import parse_source
 from improvable.question.options import conforms
 from improvable.question.protocol import Declaration, digest_of, from_declaration, gone
 from improvable.report.html import html_page, read_embedded
-from improvable.results.audit import Audit
-from improvable.results.load import MALFORMED, load
-from improvable.results.storage import PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
+from improvable.results.audit import Audit, load
+from improvable.results.storage import MALFORMED, PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
 from improvable.trust.seal import Seal, of_packages, other_versions, read_protocol, read_seal, seal_of, seal_path
 
-VERSIONED = ("versions", "version")  # compared by themselves: other versions may find every number again
+VERSIONED = ("versions", "version")  # other versions may find every number again
 NAME_ONE = "Give a run folder, a file written by improvable audit --json, or its report in HTML."
 SHAPE: dict[str, Any] = {
     "kind": str,
@@ -72,10 +71,8 @@ def agreed(seal: str | None, protocol: str | None, challenge: str | None, unseal
         raise OptionError("--seal and --unsealed are both given.", "Either the result must have your seal, or none.")
     if seal is None and protocol is not None and seal_path(protocol).exists() and not unsealed:
         seal = str(seal_path(protocol))
-    if seal is None:
-        return Agreement(protocol=declared, challenge=challenge, unsealed=unsealed)
-    if re.fullmatch(r"[0-9a-fA-F]{64}", seal):
-        return Agreement(None, seal.lower(), declared, challenge)
+    if seal is None or re.fullmatch(r"[0-9a-fA-F]{64}", seal):
+        return Agreement(None, None if seal is None else seal.lower(), declared, challenge, unsealed)
     if not Path(seal).exists():
         raise OptionError(f"there is no seal '{seal}'.", "Name the .seal file, or give its whole digest, 64 digits.")
     mine = read_seal(seal)
@@ -87,13 +84,26 @@ def checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> Iter
 
     `made` is from the verifier's data, the result's protocol and the rule's code; None before anything is run.
     """
-    yield from _seal_checks(mine, facts, made)
+    seal, named = facts.get("seal"), facts.get("challenge_source")
+    if mine.digest is None and seal is None:
+        yield mine.unsealed, f"seal: the result has none{'' if mine.unsealed else f'; {UNSEALED}'}"
+    elif mine.digest is None:
+        yield None, f"seal {seal}: is this the one you agreed to? Give yours: --seal FILE|DIGEST"
+    elif seal != mine.digest:
+        yield False, f"seal: you agreed to {mine.digest}, and the result has {seal or 'none'}"
+    elif mine.seal is not None and (other := mine.seal.changed(_as_stated(mine.seal, facts))):
+        yield False, f"seal {mine.digest}: it does not have the result's {other[0].replace('_', ' ')}"
+    else:
+        yield True, f"seal {mine.digest}, as you agreed"
+        if made is not None and made.digest != mine.digest:
+            which = "" if mine.seal is None else f" (different: {', '.join(made.changed(mine.seal))})"
+            yield False, f"seal: your data and this protocol have another one, {made.digest}{which}"
     if mine.protocol is not None:
         yield digest_of(mine.protocol) == facts["protocol"]["digest"], "protocol, as agreed"
         if facts.get("challenge") is None:
             seed = from_declaration(mine.protocol).seed
             yield facts.get("seed") == seed, f"seed {seed}, as agreed"
-    stated, named = ascii(str(facts.get("challenge"))).strip("'"), facts.get("challenge_source")
+    stated = ascii(str(facts.get("challenge"))).strip("'")
     if mine.challenge is not None:
         same = mine.challenge == facts.get("challenge")
         yield same, f"challenge {mine.challenge}" + ("" if same else f"; the result has {stated}")
@@ -102,23 +112,6 @@ def checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> Iter
         where = f"look it up at {source.where} and give it: --challenge VALUE"
         # The best of 25 values that somebody made up is a number like any other.
         yield False, f"challenge {stated}: nobody checked that it is {source.words}; {where}"
-
-
-def _seal_checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> Iterator[Check]:
-    stated = facts.get("seal")
-    if mine.digest is None and stated is None:
-        yield mine.unsealed, f"seal: the result has none{'' if mine.unsealed else f'; {UNSEALED}'}"
-    elif mine.digest is None:
-        yield None, f"seal {stated}: is this the one you agreed to? Give yours: --seal FILE|DIGEST"
-    elif stated != mine.digest:
-        yield False, f"seal: you agreed to {mine.digest}, and the result has {stated or 'none'}"
-    elif mine.seal is not None and (other := mine.seal.changed(_as_stated(mine.seal, facts))):
-        yield False, f"seal {mine.digest}: it does not have the result's {other[0].replace('_', ' ')}"
-    else:
-        yield True, f"seal {mine.digest}, as you agreed"
-        if made is not None and made.digest != mine.digest:
-            which = "" if mine.seal is None else f" (different: {', '.join(made.changed(mine.seal))})"
-            yield False, f"seal: your data and this protocol have another one, {made.digest}{which}"
 
 
 def _as_stated(seal: Seal, facts: Mapping[str, Any]) -> Seal:
@@ -198,9 +191,8 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     if isinstance(facts, dict) and "splits" in facts:
         if facts.get("folds") is not None or facts.get("combine") == "sequential":
             raise StorageError(*gone(f"'{place}'").args)
-        raise StorageError(
-            f"'{place}' is of an earlier version.", "Verify it with that version, or run the audit again."
-        )
+        hint = "Verify it with that version, or run the audit again."
+        raise StorageError(f"'{place}' is of an earlier version.", hint)
     if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
     wrong = [name for name, hint in SHAPE.items() if not conforms(facts.get(name), hint)]
@@ -229,17 +221,15 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None, run_c
     -------
     Verification
     """
-    facts = read_facts(result)
+    facts, place = read_facts(result), Path(result)
     protocol = protocol_of(facts, result)
     declared = protocol["declared"]
     settings = replace(from_declaration(declared, facts.get("challenge")), seal=facts.get("seal"))
     if not run_code:
         refuse_code(settings.rule)
     if source_digest(settings.rule) != facts.get("rule_source"):
-        raise StorageError(
-            f"the code of rule '{settings.rule}' here is not the code that the result names, so nothing was run.",
-            "Find the code whose digest the result has.",
-        )
+        what = f"the code of rule '{settings.rule}' here is not the code that the result names, so nothing was run."
+        raise StorageError(what, "Find the code whose digest the result has.")
     ready = prepare_audit(data, settings, n_jobs=n_jobs)
     stated_versions = facts.get("versions") or {}
     made = replace(seal_of(ready), versions=of_packages(stated_versions))
@@ -250,7 +240,6 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None, run_c
     wrong += differences(_unversioned(facts), _unversioned(found))
     versions = other_versions({"improvable": str(facts.get("version"))}, {"improvable": found["version"]})
     versions |= other_versions(stated_versions, found["versions"])
-    place = Path(result)
     files, inside = _compared_files(place, ready, again)
     beside = {path.name for path in place.iterdir()} - set(files) - {PROVENANCE} if place.is_dir() else set()
     checked = {".".join(map(str, path)): value for path, value in leaves(_unversioned(facts))}
@@ -261,25 +250,26 @@ def protocol_of(facts: Mapping[str, Any], result: str | Path) -> dict[str, Any]:
     """The protocol that a result carries, with its digest; refused where there is none."""
     protocol: dict[str, Any] | None = facts.get("protocol")
     if facts.get("kind") != "audit" or protocol is None:
-        raise StorageError(
-            f"'{result}' has no protocol to recompute it from.",
-            "Only audits whose rule, utilities and status quo are named, not Python objects, can be verified.",
-        )
+        hint = "Only audits whose rule, utilities and status quo are named, not Python objects, can be verified."
+        raise StorageError(f"'{result}' has no protocol to recompute it from.", hint)
     return protocol
 
 
 def refuse_code(rule: object) -> None:
     """Refuse a rule that is somebody's code, before any of it is imported; say what to read."""
-    modules = own_modules(rule) if isinstance(rule, str) else []
-    if modules:
+    if modules := own_modules(rule) if isinstance(rule, str) else []:
         raise OptionError(
             f"the result's rule '{rule}' is Python code by its author, the module {' and '.join(modules)}.",
             "It would run here with your rights. Read it and what it imports first; then say --run-code.",
         )
 
 
-def _unversioned(facts: Any) -> Any:
-    return {name: value for name, value in facts.items() if name not in VERSIONED} if isinstance(facts, dict) else facts
+def _unversioned(plain: Any) -> Any:
+    """A document of ours without the versions in it, which are compared by themselves."""
+    if not isinstance(plain, dict):
+        return plain
+    kept = {name: value for name, value in plain.items() if name not in VERSIONED}
+    return kept | {name: _unversioned(kept[name]) for name in ("setting", "audit") if name in kept}
 
 
 def differences(stated: Any, found: Any, file: str = "") -> list[Difference]:
@@ -305,12 +295,11 @@ def stated_made(result: str | Path) -> Provenance:
 
 
 def is_page(result: str | Path) -> bool:
-    """Whether a result is a report in HTML."""
     return Path(result).suffix.lower() in (".html", ".htm") and Path(result).is_file()
 
 
 def _compared_files(place: Path, ready: Prepared, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
-    """Which files are those that are written here, to the byte; and what others hold that differs, key by key."""
+    """Which files are those that are written here, to the byte; and key by key, how the others differ."""
     if is_page(place):
         # A report is drawn again from the result that was found here, never from the one that it carries.
         return {place.name: read_bytes(place).decode() == html_page(again, **vars(stated_made(place)))}, []
@@ -325,8 +314,7 @@ def _compared_files(place: Path, ready: Prepared, again: Audit) -> tuple[dict[st
         files = {path.name: _content(place / path.name) == path.read_bytes() for path in sorted(fresh.iterdir())}
         wrong = [one for name, same in files.items() if not same for one in _inside(place / name, fresh / name)]
     if (place / PROVENANCE).exists():
-        ours = ("format", "version", *Provenance.__dataclass_fields__)
-        said = read_json(place / PROVENANCE)
+        ours, said = ("format", "version", *Provenance.__dataclass_fields__), read_json(place / PROVENANCE)
         wrong += [Difference(f"{PROVENANCE} {name}", said[name], None) for name in said if name not in ours]
     return files, wrong
 
@@ -336,10 +324,10 @@ def _inside(stated: Path, found: Path) -> list[Difference]:
     if not stated.is_file():
         return [Difference(stated.name, "no such file", "a file")]
     if stated.suffix == ".json":
-        return differences(_contents(read_json(stated)), _contents(read_json(found)), f"{stated.name} ")
+        return differences(_unversioned(read_json(stated)), _unversioned(read_json(found)), f"{stated.name} ")
     try:
         first, second = read_arrays(stated), read_arrays(found)
-        one, other = (_contents(parse_json(arrays.pop("meta").tobytes())) for arrays in (first, second))
+        one, other = (_unversioned(parse_json(arrays.pop("meta").tobytes())) for arrays in (first, second))
     except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED):
         return [Difference(stated.name, "a damaged file", "arrays")]
     wrong = differences(one, other, f"{stated.name} ")
@@ -350,13 +338,6 @@ def _inside(stated: Path, found: Path) -> list[Difference]:
         if name != "chain" and not same:  # the chain is a digest of the others, and of the versions among them
             wrong.append(Difference(f"{stated.name} {name}", "an array", "another array"))
     return wrong
-
-
-def _contents(plain: Any) -> Any:
-    """A document of ours without the versions in it."""
-    if not isinstance(plain, dict):
-        return plain
-    return _unversioned({name: _unversioned(v) if name in ("setting", "audit") else v for name, v in plain.items()})
 
 
 def _content(path: Path) -> bytes | None:
@@ -379,7 +360,6 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple
 
 
 def part_of(where: str) -> str:
-    """The part of a result that a number belongs to."""
     names = where.split(".")
     if names[0] == "repetitions":
         return f"repetition {names[1]}"

@@ -44,7 +44,7 @@ NAMES = {
 def preview(rows: Rows) -> dict[str, Any]:
     """Every column: its kind, missing values, levels and first values; and a guess at its role."""
     columns = [_column(rows, name) for name in rows.columns]
-    return {"rows": len(rows), "columns": columns, "roles": guess(columns), "notes": [note.text for note in rows.notes]}
+    return {"rows": len(rows), "columns": columns, "roles": guess(columns), "notes": list(rows.notes)}
 
 
 def _column(rows: Rows, name: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from improvable._typing import FloatArray
-from improvable.algorithms.rules.linear.evaluate import scaled_at
 from improvable.algorithms.rules.linear.milp import Solution, solve
 from improvable.algorithms.rules.linear.problem import LinearProblem
 from improvable.algorithms.rules.linear.search import search
@@ -37,7 +36,7 @@ def mistakes(problem: LinearProblem, objective: str, solution: Solution) -> list
 
 
 def solved(problem: LinearProblem, objective: str, start: FloatArray | None = None) -> Solution:
-    return solve(problem, objective, NODES, start)
+    return solve(replace(problem, objective=objective), NODES, start)
 
 
 @pytest.mark.paper("Section F.1", "Proposition F.1")
@@ -45,7 +44,7 @@ def solved(problem: LinearProblem, objective: str, start: FloatArray | None = No
 @pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2], KINDS[:2], KINDS[2:]])
 def test_programs_agree_with_brute_force(kinds: tuple[str, ...], objective: str) -> None:
     for seed in range(2):
-        problem = scaled_at(instance(14, seed, kinds), START)
+        problem = instance(14, seed, kinds).scaled_at(START)
         assert mistakes(problem, objective, solved(problem, objective)) == []
 
 
@@ -54,14 +53,14 @@ def test_programs_agree_with_brute_force(kinds: tuple[str, ...], objective: str)
 def test_with_a_capacity_too(objective: str) -> None:
     """The program P' with the capacity has the optimal value of P."""
     for seed in range(3):
-        problem = replace(scaled_at(instance(16, seed, KINDS[1:2]), START), capacity=0.4)
+        problem = replace(instance(16, seed, KINDS[1:2]).scaled_at(START), capacity=0.4)
         assert mistakes(problem, objective, solved(problem, objective)) == []
 
 
 @pytest.mark.parametrize("objective", ["fairest", "most_accurate:2", "balanced"])
 @pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2]])
 def test_three_groups(kinds: tuple[str, ...], objective: str) -> None:
-    problem = scaled_at(instance(15, 3, kinds, groups=3), START)
+    problem = instance(15, 3, kinds, groups=3).scaled_at(START)
     assert mistakes(problem, objective, solved(problem, objective)) == []
 
 
@@ -89,21 +88,21 @@ def test_rows_of_equal_features_share_a_decision_whatever_their_outcome() -> Non
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_warm_start_changes_neither_value_nor_proof(objective: str) -> None:
     for kinds in (KINDS[:1], KINDS[1:2]):
-        problem = scaled_at(instance(14, 4, kinds), START)
-        found = search(problem, objective, START, np.random.SeedSequence(1), 5)
+        problem = instance(14, 4, kinds).scaled_at(START)
+        found = search(replace(problem, objective=objective), START, np.random.SeedSequence(1), 5)
         assert mistakes(problem, objective, solved(problem, objective, found.beta)) == []
 
 
 def test_infeasible_is_said_plainly() -> None:
-    solution = solve(replace(instance(30, 1), iota=0.9), "fairest", NODES, START)
+    solution = solve(replace(instance(30, 1), iota=0.9), NODES, START)
     assert (solution.status, solution.beta, solution.value, solution.gap) == ("infeasible", None, None, None)
 
 
 def test_out_of_nodes_is_never_optimal_and_keeps_the_start() -> None:
     problem = instance(400, 1, d=4)
-    found = search(problem, "most_accurate:0", np.ones(5), np.random.SeedSequence(1), 2)
+    found = search(replace(problem, objective="most_accurate:0"), np.ones(5), np.random.SeedSequence(1), 2)
     lines: list[tuple[int, float, float]] = []
-    warm = solve(problem, "most_accurate:0", 5, found.beta, lambda *line: lines.append(line))
+    warm = solve(replace(problem, objective="most_accurate:0"), 5, found.beta, lambda *line: lines.append(line))
     assert warm.status == "node_limit"
     assert warm.value is not None
     assert warm.value >= found.value
@@ -117,7 +116,7 @@ def test_out_of_nodes_is_never_optimal_and_keeps_the_start() -> None:
 
 def test_the_same_program_gives_the_same_classifier_to_the_last_bit() -> None:
     problem = instance(100, 1, d=3)
-    one, other = (solve(problem, "most_accurate:0", 40) for _ in range(2))
+    one, other = (solve(replace(problem, objective="most_accurate:0"), 40) for _ in range(2))
     assert one.beta is not None
     assert other.beta is not None
     assert one.beta.tobytes() == other.beta.tobytes()
@@ -126,23 +125,23 @@ def test_the_same_program_gives_the_same_classifier_to_the_last_bit() -> None:
 
 def test_out_of_time_is_an_error_and_not_a_result() -> None:
     with pytest.raises(RuleError, match=r"400 binaries did not end within 0 s.*nodes=50"):
-        solve(instance(400, 1, d=4), "fairest", 100, START_OF_FIVE, time_limit=0.0)
+        solve(instance(400, 1, d=4), 100, START_OF_FIVE, time_limit=0.0)
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    solve(instance(12, 1), "fairest", 5, START)
+    solve(instance(12, 1), 5, START)
     assert capfd.readouterr() == ("", "")
 
 
 def test_too_large_says_how_large_and_what_to_use() -> None:
     with pytest.raises(OptionError, match=r"12,000 rows x 6,000 binaries.*linear_search"):
-        solve(instance(6_000, 1), "fairest", 1)
+        solve(instance(6_000, 1), 1)
 
 
 def test_balanced_without_standard_errors_needs_a_start() -> None:
     with pytest.raises(OptionError, match="start"):
-        solve(instance(12, 1), "balanced", 1)
-    assert solve(instance(12, 1), "balanced", 500, START).status == "optimal"
+        solve(replace(instance(12, 1), objective="balanced"), 1)
+    assert solve(replace(instance(12, 1), objective="balanced"), 500, START).status == "optimal"
 
 
 @pytest.mark.paper("Appendix F")
@@ -156,7 +155,7 @@ def test_programs_of_any_claim_agree_with_brute_force(form: str, kind: str) -> N
             claim = random_claim(rng, form, kind)
             lower = (0,) if seed % 2 and kind == "protected" else ()
             problem = replace(instance(13, seed, kinds), claim=claim, iota=float(rng.uniform(-0.02, 0.05)))
-            problem = scaled_at(replace(problem, lower_is_better=lower), START)
+            problem = replace(problem, lower_is_better=lower).scaled_at(START)
             for objective in ("fairest", "most_accurate:0", "balanced"):
                 assert mistakes(problem, objective, solved(problem, objective)) == [], (seed, kinds, objective, claim)
                 feasible += not np.isnan(brute_force(problem, objective))
@@ -170,7 +169,7 @@ def test_programs_with_deltas_of_each_utility_agree_with_brute_force(form: str) 
     for seed in range(3):
         labels = KINDS[:2]
         problem = replace(instance(12, seed, labels), accuracy=(0, 1), labels=labels)
-        problem = scaled_at(replace(problem, claim=random_deltas(rng, form, labels), iota=-0.02), START)
+        problem = replace(problem, claim=random_deltas(rng, form, labels), iota=-0.02).scaled_at(START)
         for objective in ("fairest", "balanced"):
             assert mistakes(problem, objective, solved(problem, objective)) == [], (seed, objective)
             feasible += not np.isnan(brute_force(problem, objective))
@@ -180,6 +179,6 @@ def test_programs_with_deltas_of_each_utility_agree_with_brute_force(form: str) 
 def test_with_several_utilities_every_gap_meets_the_claim() -> None:
     for seed in range(3):
         claim = Claim(delta_accuracy=-0.3, delta_fairness=0.2)
-        problem = scaled_at(replace(instance(13, seed, KINDS[:2]), claim=claim), START)
+        problem = replace(instance(13, seed, KINDS[:2]), claim=claim).scaled_at(START)
         for objective in OBJECTIVES:
             assert mistakes(problem, objective, solved(problem, objective)) == []

@@ -17,7 +17,7 @@ from improvable.question.settings import Scheme
 from improvable.studies.power import PowerPlan, SampleSize, Tried, power_from_assumptions, power_from_pilot
 from improvable.studies.power import simulate as simulation
 from improvable.studies.power.assumptions import assume, root
-from improvable.studies.power.pilot import learn
+from improvable.studies.power.learning import learn
 from improvable.studies.power.plan import number
 from improvable.studies.power.simulate import Setting, simulate
 

@@ -18,8 +18,8 @@ from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
 from improvable.studies.power import AssumedGroup
 from improvable.studies.power.assumptions import Outlook, assume
+from improvable.studies.power.learning import learn
 from improvable.studies.power.margins import margins
-from improvable.studies.power.pilot import learn
 from improvable.studies.power.simulate import Rejections, Setting, block_moments, repetition_means, simulate
 
 

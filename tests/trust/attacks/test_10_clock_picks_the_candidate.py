@@ -21,16 +21,16 @@ START = np.ones(5)
 
 def test_the_clock_is_an_error_and_never_a_result() -> None:
     with pytest.raises(RuleError, match="did not end within 0 s"):
-        solve(instance(400, 1, d=4), "fairest", 100, START, time_limit=0.0)
+        solve(instance(400, 1, d=4), 100, START, time_limit=0.0)
 
 
 def test_nodes_decide_and_a_slow_clock_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same nodes with a clock that runs a hundred times faster, as on a machine that is slower."""
     hard = instance(60, 1, d=4)
-    usual = solve(hard, "fairest", 3, START)
+    usual = solve(hard, 3, START)
     real = time.perf_counter
     monkeypatch.setattr(time, "perf_counter", lambda: 100 * real())
-    again = solve(hard, "fairest", 3, START, time_limit=program.TIME_LIMIT * 10)
+    again = solve(hard, 3, START, time_limit=program.TIME_LIMIT * 10)
     assert again.status == usual.status
     assert (again.value, again.bound, again.gap) == (usual.value, usual.bound, usual.gap)
     assert again.beta is not None

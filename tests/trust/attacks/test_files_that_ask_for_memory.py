@@ -11,9 +11,8 @@ import pytest
 import xlsxwriter
 
 import improvable
-from improvable.data import sizes
-from improvable.data.io.read import read_file
-from improvable.data.sizes import MAX_COLUMNS, _ods_extents
+from improvable.data.io import read
+from improvable.data.io.read import MAX_COLUMNS, _ods_extents, read_file
 
 
 def write_sheet(path: Path, *cells: tuple[int, int]) -> Path:
@@ -54,7 +53,7 @@ def test_a_parquet_file_of_one_value_in_a_billion_rows(tmp_path: Path, monkeypat
         path
     )
     assert read_file(path).frame.height == 200_000
-    monkeypatch.setattr(sizes, "free_memory", lambda: 4 << 20)
+    monkeypatch.setattr(read, "free_memory", lambda: 4 << 20)
     with pytest.raises(improvable.DataError, match=r"holds 200,000 rows, about 0 GB in memory.*engine='arrow'"):
         read_file(path)
 

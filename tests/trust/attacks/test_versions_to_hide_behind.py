@@ -59,10 +59,10 @@ def test_another_version_s_page_of_the_same_numbers_is_a_verdict_of_its_own(
 ) -> None:
     """The versions are the sealed ones, so nobody lies; but what the page shows was not compared."""
     assert run(["report", "run", "--to", "report.html"]) == 0
-    from improvable.results import versions
+    from improvable.results import storage
 
-    here = versions.versions()
-    monkeypatch.setattr(versions, "_installed", lambda: here | {"numpy": "9.9.9"})
+    here = storage.versions()
+    monkeypatch.setattr(storage, "_installed", lambda: here | {"numpy": "9.9.9"})
     capsys.readouterr()
     assert run(["verify", "report.html", *VERIFY]) == 1
     shown = said(capsys)

@@ -14,8 +14,8 @@ import pytest
 from improvable.cli import run
 from improvable.question.protocol import digest_of
 from improvable.report.html import html_page
-from improvable.results import versions
-from improvable.results.load import load
+from improvable.results import storage
+from improvable.results.audit import load
 from improvable.results.storage import Provenance, read_provenance, write_provenance
 from improvable.trust.seal import read_protocol, read_seal
 from protocol_room import OPTIONS, said
@@ -87,10 +87,10 @@ def test_runs_command_and_data_are_compared_with_the_ledger(change: Any, capsys:
 
 @pytest.mark.usefixtures("sealed")
 def test_the_package_versions_are_sealed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    here = versions.versions()
-    assert read_seal("care.seal").versions == {name: here[name] for name in versions.PACKAGES}
+    here = storage.versions()
+    assert read_seal("care.seal").versions == {name: here[name] for name in storage.PACKAGES}
     with monkeypatch.context() as other:
-        other.setattr(versions, "_installed", lambda: here | {"scikit-learn": "0.1"})
+        other.setattr(storage, "_installed", lambda: here | {"scikit-learn": "0.1"})
         capsys.readouterr()
         assert run(["audit", "care.toml", "--data", "people.csv", "--out", "again"]) == 2
         assert f"not those that were sealed: scikit-learn {here['scikit-learn']}, here 0.1" in said(capsys)

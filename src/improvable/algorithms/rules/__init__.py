@@ -12,24 +12,15 @@ from improvable.algorithms.constraints import honors_of
 from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training
 from improvable.algorithms.rules.own_code import ForeignRule, import_rule
 from improvable.algorithms.rules.predictive import PredictiveRule
-from improvable.algorithms.rules.tournament import Tournament, tournament
-from improvable.algorithms.rules.variations import Named
+from improvable.algorithms.rules.variations import Named, Tournament
 from improvable.errors import OptionError, nearest
 
 __all__ = [
-    "FAMILIES",
-    "RULES",
-    "Family",
-    "PredictiveRule",
-    "Selection",
-    "SelectionRule",
-    "Tournament",
-    "Training",
-    "as_rule",
+    "FAMILIES", "RULES", "Family", "PredictiveRule", "Selection", "SelectionRule", "Training", "as_rule",
     "as_tournament",
-]
+]  # fmt: skip
 
-MODULES = ("predictive", "linear.rule", "variations", "tournament")
+MODULES = ("predictive", "linear.rule", "variations")
 FAMILIES: dict[str, Family] = {
     family.name: family for module in MODULES for family in import_module(f"{__name__}.{module}").FAMILIES
 }
@@ -57,15 +48,14 @@ def as_rule(spec: Any) -> SelectionRule:
         return spec if hasattr(spec, "name") else Named(type(spec).__name__, honors_of(spec), spec)
     if hasattr(spec, "fit") and hasattr(spec, "predict") and not isinstance(spec, type):
         return PredictiveRule(type(spec).__name__, lambda *_: spec, raw=_is_pipeline(spec))
-    raise OptionError(
-        f"a {spec.__name__ if isinstance(spec, type) else type(spec).__name__} is not a selection rule.",
-        "Give a rule's name, a scikit-learn estimator (an instance), or an object with select(training, status_quo).",
-    )
+    kind = spec if isinstance(spec, type) else type(spec)
+    how = "Give a rule's name, a scikit-learn estimator (an instance), or an object with select(training, status_quo)."
+    raise OptionError(f"a {kind.__name__} is not a selection rule.", how)
 
 
 def as_tournament(specs: Sequence[Any]) -> Tournament:
     """A contest of several rules."""
-    return tournament([as_rule(spec) for spec in specs])
+    return Tournament(tuple(map(as_rule, specs)))
 
 
 def _named(spec: str) -> SelectionRule:
@@ -106,8 +96,7 @@ def own_modules(spec: str) -> list[str]:
 
 def _is_pipeline(estimator: Any) -> bool:
     """Whether an estimator prepares its own columns: a pipeline, or a search over one."""
-    inner = getattr(estimator, "estimator", None)
-    return hasattr(estimator, "steps") or (inner is not None and _is_pipeline(inner))
+    return hasattr(estimator, "steps") or (hasattr(estimator, "estimator") and _is_pipeline(estimator.estimator))
 
 
 # What is known of a rule and of those inside it. ----

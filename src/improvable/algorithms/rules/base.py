@@ -76,12 +76,11 @@ class Training:
         values = self.rows.numbers(self.target_column)
         if not self.design.question.lower_is_better or self.numeric_decisions:
             return values
-        return 1 - values if bool(((values == 0) | (values == 1)).all()) else -values
+        return 1 - values if np.isin(values, (0, 1)).all() else -values
 
     @property
     def binary_target(self) -> bool:
-        target = self.target
-        return bool(((target == 0) | (target == 1)).all())
+        return bool(np.isin(self.target, (0, 1)).all())
 
     @property
     def numeric_decisions(self) -> bool:
@@ -130,9 +129,7 @@ class SelectionRule(Protocol):
         ...
 
 
-def run_rule(
-    rule: SelectionRule, training: Training, status_quo: Algorithm, cutoff_rows: Sample | None = None
-) -> Selection:
+def run_rule(rule: Any, training: Training, status_quo: Algorithm, cutoff_rows: Sample | None = None) -> Selection:
     """Let a rule select, and complete what it found from the same training rows.
 
     A cutoff can also come from `cutoff_rows`, which the rule did not learn from: where only the rule is judged, that
@@ -154,14 +151,12 @@ def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:
     return rows if sight is None else rows.select(sight)
 
 
-def folds_of(training: Training, folds: int = FOLDS) -> list[tuple[Training, IntArray]]:
-    """For each fold, the training rows outside of it and the places of its own rows; clusters stay whole.
-
-    Each fold has two units or more. A block's past may hold few clusters: then there are fewer folds, at least two.
-    """
+def folds_of(training: Training) -> list[tuple[Training, IntArray]]:
+    """For each fold, the training rows outside of it and the places of its own rows; clusters stay whole."""
+    # Each fold has two units or more. A block's past may hold few clusters: then there are fewer folds, at least two.
     sample, seed = training.sample, training.seed
     units = int(sample.unit_codes().max()) + 1
-    folds = min(folds, units // 2)
+    folds = min(FOLDS, units // 2)
     if folds < 2:
         what = "rows" if sample.clusters is None else "clusters"
         raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Use more {what}.")
@@ -176,9 +171,8 @@ def fold_of_row(sample: Sample, folds: int, seed: np.random.SeedSequence) -> Int
     """The fold of every row; clusters stay whole."""
     unit = sample.unit_codes()
     units = int(unit.max()) + 1
-    fold_of_unit = np.empty(units, dtype=np.int64)
-    fold_of_unit[np.random.default_rng(seed).permutation(units)] = np.arange(units) % folds
-    return fold_of_unit[unit]
+    places = np.argsort(np.random.default_rng(seed).permutation(units))  # of each unit in a random order
+    return np.asarray(places % folds)[unit]
 
 
 # How a rule is known by name. ----

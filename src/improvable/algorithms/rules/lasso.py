@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.linear_model import enet_path
 from sklearn.linear_model._base import LinearModel
 
@@ -101,11 +101,8 @@ def _condensed(rows: FloatArray) -> FloatArray:
 
 
 def _centered(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The means of columns and target, and the rows around them, as if each weighed one.
-
-    The first column is the constant: the root of each row's weight.
-    """
-    root = rows[:, 0]
+    """The means of columns and target, and the rows around them, as if each weighed one."""
+    root = rows[:, 0]  # the constant: the root of each row's weight
     weight = float(root @ root)
     means = root @ rows[:, 1:] / weight
     return means, (rows[:, 1:] - np.outer(root, means)) * np.sqrt(len(rows) / weight)
@@ -123,13 +120,12 @@ def _path(rows: FloatArray, penalties: FloatArray | Sequence[float], positive: b
     """Constant and coefficients for each penalty, shape (penalties, 1 + columns)."""
     means, centered = _centered(rows)
     columns, target = np.asfortranarray(centered[:, :-1]), centered[:, -1].copy()
-    _, slopes, _ = enet_path(
-        columns, target, l1_ratio=1.0, alphas=penalties, positive=positive, max_iter=STEPS, check_input=False
-    )
+    options = {"alphas": penalties, "positive": positive, "max_iter": STEPS, "check_input": False}
+    _, slopes, _ = enet_path(columns, target, l1_ratio=1.0, **options)
     return np.column_stack([means[-1] - means[:-1] @ slopes, slopes.T])
 
 
-class BoundedLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class BoundedLinearRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     """Least squares with coefficients of given signs: the linear rule under a monotonicity constraint."""
 
     def __init__(self, signs: IntArray) -> None:
@@ -149,6 +145,3 @@ class BoundedLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.intercept_ = float(mean - center @ self.coef_)
         self.n_features_in_ = matrix.shape[1]
         return self
-
-    def predict(self, matrix: FloatArray) -> FloatArray:
-        return np.asarray(matrix @ self.coef_ + self.intercept_)

@@ -28,8 +28,7 @@ from improvable.data.keys import Keying
 from improvable.inference.bootstrap import child
 
 MIN_TREES = 100
-CUTOFF = 3
-"""The child of a rule's seed that orders rows into folds; `folds_of` and a tournament have those below."""
+CUTOFF = 3  # the child of a rule's seed that orders rows into folds; `folds_of` and a tournament have those below
 Fit = Callable[[Training], FittedModel]
 
 
@@ -49,9 +48,7 @@ def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatA
 def may_keep_out_of_bag(model: Any) -> bool:
     """Whether an unfitted estimator is a forest that can say how its trees judge rows that they did not see."""
     known = model.get_params(deep=False)
-    return {"oob_score", "bootstrap", "n_estimators"} <= known.keys() and bool(
-        known["bootstrap"] and known["n_estimators"] >= MIN_TREES
-    )
+    return bool("oob_score" in known and known.get("bootstrap") and known.get("n_estimators", 0) >= MIN_TREES)
 
 
 def _out_of_bag(estimator: Any) -> FloatArray | None:
@@ -71,10 +68,7 @@ def forget_training(estimator: Any) -> None:
 
 
 def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> FloatArray | None:
-    """Each row's prediction by the regression that is fitted without it: y - e / (1 - h), h from the hat matrix.
-
-    A row that alone carries a coefficient (h = 1) gets the mean of the target.
-    """
+    """Each row's prediction by the regression that is fitted without it: y - e / (1 - h), h from the hat matrix."""
     from sklearn.linear_model import LinearRegression, Ridge
 
     final = final_step(fitted.estimator)
@@ -84,23 +78,20 @@ def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> Float
     relative = training.sample.relative_weights
     weights = np.ones(len(matrix)) if relative is None else relative
     mean = float(np.average(training.target, weights=weights))
-    centered = matrix - np.average(matrix, axis=0, weights=weights)
-    scaled = centered * np.sqrt(weights)[:, None]
+    scaled = (matrix - np.average(matrix, axis=0, weights=weights)) * np.sqrt(weights)[:, None]
     penalty = float(final.alpha) if isinstance(final, Ridge) else 0.0
     leverage = weights / weights.sum() + _leverage(scaled, penalty)
     residual = training.target - own
-    alone = 1 - leverage < 1e-8
+    alone = 1 - leverage < 1e-8  # it carries a coefficient by itself, and gets the mean of the target
     out: FloatArray = training.target - residual / np.where(alone, 1.0, 1 - leverage)
     return np.where(alone, mean, out)
 
 
 def _leverage(matrix: FloatArray, penalty: float) -> FloatArray:
-    """The diagonal of X (X'X + penalty)^-1 X', from the smaller of X'X and XX', which have the same eigenvalues.
-
-    What least squares cannot see it does not use: directions without variation are left out, as its solver does.
-    """
+    """The diagonal of X (X'X + penalty)^-1 X', from the smaller of X'X and XX', which have the same eigenvalues."""
     rows, columns = matrix.shape
     wide = columns > rows
+    # Directions without variation are left out, as the solver of least squares does.
     values, vectors = np.linalg.eigh(matrix @ matrix.T if wide else matrix.T @ matrix)
     seen = values > values[-1] * max(rows, columns) * np.finfo(np.float64).eps
     along = vectors[:, seen] * np.sqrt(values[seen]) if wide else matrix @ vectors[:, seen]
@@ -139,12 +130,6 @@ def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> Fl
 
     A score goes where the rows that `before` ranks beside it are in `after`; between two of them in proportion. Scores
     that tie with several rows are spread evenly over these, so that a tie of one model becomes a tie of the other.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> map_by_rank(np.array([1.0, 1.5, 4.0]), np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0]))
-    array([10., 15., 31.])
     """
     unit = score_unit(np.concatenate([scores, before]))
     scores, low_to_high = settle(scores, unit), np.sort(settle(before, unit))

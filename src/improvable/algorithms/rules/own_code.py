@@ -25,7 +25,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import cloudpickle
 
@@ -48,10 +48,7 @@ SERVE = "import sys; sys.path[:] = {path!r}; from improvable.algorithms.rules.ow
 
 
 def source_digest(spec: object) -> str | None:
-    """The digest of the code behind a rule's name; None where the name is one of ours, or no name.
-
-    The same on every machine: neither the folder nor the kind of line ends counts.
-    """
+    """The digest of the code behind a rule's name, the same on every machine; None where there is no code but ours."""
     files = source_files(spec)
     if not files:
         return None
@@ -74,28 +71,20 @@ def check_source(spec: object, declared: str | None) -> str | None:
     found = source_digest(spec)
     if declared is not None and found != declared:
         what = f"has the digest {found[:16]}..." if found is not None else "is none of your own"
-        raise RuleError(
-            f"the code of rule '{spec}' {what}, and the protocol declares {declared[:16]}....",
-            "Run the code that was declared, or declare this code in a new protocol.",
-        )
+        message = f"the code of rule '{spec}' {what}, and the protocol declares {declared[:16]}...."
+        raise RuleError(message, "Run the code that was declared, or declare this code in a new protocol.")
     return found
 
 
 def files_of(module: str) -> dict[str, bytes]:
     """Every file of a module and of what it imports from beside it, by its name relative to their common folder."""
-    root = _root(module)
-    found: dict[str, bytes] = {}
-    waiting, seen = [module.partition(".")[0]], set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
+    root, found, names = _root(module), dict[str, bytes](), [module.partition(".")[0]]
+    for name in names:  # which grows on the way
         for path in _files_beside(name, root):
             content = path.read_bytes()
             if path.suffix == ".py":
                 content = content.replace(b"\r\n", b"\n")
-                waiting += [] if root in INSTALLED else _imports(content)
+                names += [] if root in INSTALLED else sorted(_imports(content) - {*names})
             found[path.relative_to(root).as_posix()] = content
     return found
 
@@ -112,10 +101,8 @@ def _root(module: str) -> Path:
     places = [] if spec is None else [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.origin else [])]
     if not places:
         known = f"The rule {top} takes no setting." if top in RULES else nearest(top, FAMILIES)
-        raise OptionError(
-            f"the code of the rule's module '{module}' cannot be found.",
-            f"{known} A module of your own must be on Python's path.",
-        )
+        hint = f"{known} A module of your own must be on Python's path."
+        raise OptionError(f"the code of the rule's module '{module}' cannot be found.", hint)
     return Path(places[0]).resolve().parent
 
 
@@ -126,19 +113,16 @@ def _files_beside(name: str, root: Path) -> Iterator[Path]:
     yield from (path for path in (*inside, *alone) if path.is_file())
 
 
-def _imports(content: bytes) -> list[str]:
+def _imports(content: bytes) -> set[str]:
     """The top-level names of all modules that a file imports."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):
-        return []  # importing it fails too, and says why
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            names.append(node.module)
-    return [name.partition(".")[0] for name in names]
+        return set()  # importing it fails too, and says why
+    nodes = list(ast.walk(tree))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level and node.module]
+    return {name.partition(".")[0] for name in names}
 
 
 # The rule, as our process sees it. ----
@@ -155,17 +139,14 @@ class ForeignRule:
     honors: frozenset[str] = frozenset({CAPACITY})
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
-        """What the rule selects in a new process."""
         return _ask(self.module, self.attribute, self.files, (replace(training, report=silent), status_quo))
 
 
 def import_rule(module: str, attribute: str) -> ForeignRule:
     """A rule by the name of its module, described by a process that imports it."""
     if os.environ.get(REFUSED):
-        raise OptionError(
-            f"rule '{module}:{attribute}' is code, which is not run here.",
-            "Read the code first; then use the command line.",
-        )
+        what = f"rule '{module}:{attribute}' is code, which is not run here."
+        raise OptionError(what, "Read the code first; then use the command line.")
     files = files_of(module)
     name, honors = _ask(module, attribute, files, None)
     return ForeignRule(name, module, attribute, files, honors)
@@ -179,22 +160,13 @@ class _Server:
         command = [sys.executable, "-P", "-c", SERVE.format(path=[str(OURS.parent), *path])]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-        weakref.finalize(self, _end, self.process)
+        weakref.finalize(self, self.process.__exit__, None, None, None)  # closes its pipes, and waits
 
     def ask(self, request: bytes) -> bytes:
-        stdin, stdout = self.process.stdin, self.process.stdout
-        assert stdin is not None
-        assert stdout is not None
+        stdin, stdout = cast(BinaryIO, self.process.stdin), cast(BinaryIO, self.process.stdout)
         stdin.write(len(request).to_bytes(SIZE) + request)
         stdin.flush()
         return stdout.read(int.from_bytes(stdout.read(SIZE)))
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-    process.wait()
 
 
 _here = threading.local()
@@ -220,8 +192,7 @@ def _ask(module: str, attribute: str, files: Mapping[str, bytes], work: Any) -> 
 
 # The server. ----
 
-_known: set[str] = set()
-"""The modules that the server had loaded before any code of others."""
+_known: set[str] = set()  # the modules that the server had loaded before any code of others
 
 
 def serve() -> None:
@@ -288,10 +259,8 @@ def _run(module: str, attribute: str, files: Mapping[str, bytes], work: Any, pla
     try:
         rule: SelectionRule = as_rule(getattr(importlib.import_module(module), attribute))
     except (ImportError, AttributeError) as error:
-        raise OptionError(
-            f"the rule '{module}:{attribute}' cannot be imported: {error}.",
-            f"Rules are {', '.join(rule_names())}, or module:object of your own.",
-        ) from error
+        hint = f"Rules are {', '.join(rule_names())}, or module:object of your own."
+        raise OptionError(f"the rule '{module}:{attribute}' cannot be imported: {error}.", hint) from error
     _refuse_strangers(place)
     if work is None:
         return rule.name, honors_of(rule)
@@ -304,10 +273,8 @@ def _refuse_strangers(place: Path) -> None:
     """Refuse code that has loaded a module which is neither installed nor part of its digest."""
     for name, file in _loaded().items():
         if not any(file.is_relative_to(folder) for folder in (place, OURS, *INSTALLED)):
-            raise RuleError(
-                f"the rule's code loads '{name}', which is neither installed nor part of its digest.",
-                "Put it beside the rule and import it by its name.",
-            )
+            what = f"the rule's code loads '{name}', which is neither installed nor part of its digest."
+            raise RuleError(what, "Put it beside the rule and import it by its name.")
 
 
 def _loaded() -> dict[str, Path]:

@@ -1,7 +1,8 @@
 """Predict the target from the features and select the highest predictions: the rules of Section 6."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from improvable.algorithms.thresholds import Threshold, ThresholdedScore
 from improvable.errors import RuleError
 
 TREES = 300
-Maker = Callable[[bool, IntArray | None], Any]
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,11 @@ class PredictiveRule:
     """
 
     name: str
-    estimator: Maker
+    estimator: Callable[[bool, IntArray | None], Any]
     honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})  # the constraints that it respects
     raw: bool = False  # whether the estimator gets a data frame with the columns as they are, not a matrix of numbers
 
     def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold | Selection:
-        from sklearn.base import is_classifier
-
         capacity = training.constraints.capacity
         if training.constraints.selection_gap is not None:
             if training.numeric_decisions:
@@ -52,9 +50,9 @@ class PredictiveRule:
             return fitted
         if capacity is not None:
             return Threshold(fitted, capacity, lambda: self.honest_scores(fitted, training))
-        if is_classifier(fitted.estimator):
-            return fitted
-        return ThresholdedScore(fitted, self._cutoff(training))
+        from sklearn.base import is_classifier
+
+        return fitted if is_classifier(fitted.estimator) else ThresholdedScore(fitted, self._cutoff(training))
 
     def _cutoff(self, training: Training) -> float:
         """The score above which rows are selected without a capacity."""
@@ -65,10 +63,8 @@ class PredictiveRule:
             return 0.5 if hasattr(estimator, "predict_proba") else 0.0
         if training.binary_target:
             return 0.5
-        raise RuleError(
-            f"rule '{self.name}' predicts a number, and nothing says whom to select.",
-            "Give a capacity, `capacity=0.03`: the highest predictions are selected.",
-        )
+        what = f"rule '{self.name}' predicts a number, and nothing says whom to select."
+        raise RuleError(what, "Give a capacity, `capacity=0.03`: the highest predictions are selected.")
 
     def honest_scores(self, fitted: FittedModel, training: Training) -> FloatArray:
         """The scores that the training rows would have as new rows."""
@@ -79,6 +75,7 @@ class PredictiveRule:
     def fit(self, training: Training) -> FittedModel:
         """The fitted estimator, before any threshold."""
         from sklearn.base import clone, is_classifier
+        from sklearn.utils.validation import has_fit_parameter
 
         signs = training.constraints.monotone
         if self.raw:
@@ -99,13 +96,15 @@ class PredictiveRule:
         target: Any = training.target
         if is_classifier(model):
             if not training.binary_target:
-                raise RuleError(
-                    f"rule '{self.name}' is a classifier, and the target is not 0/1.",
-                    "Use a regression such as 'linear'.",
-                )
+                what = f"rule '{self.name}' is a classifier, and the target is not 0/1."
+                raise RuleError(what, "Use a regression such as 'linear'.")
             target = target.astype(np.int64)
+        # Of what is known about rows, the estimator or a pipeline's last step gets what its fit takes.
+        steps = getattr(model, "steps", None)
+        last, before = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
         about_rows = {"sample_weight": training.sample.relative_weights, "fold_of_row": cutoff_folds(training)}
-        model.fit(matrix, target, **_taken(model, about_rows))
+        taken = [name for name, values in about_rows.items() if values is not None and has_fit_parameter(last, name)]
+        model.fit(matrix, target, **{f"{before}{name}": about_rows[name] for name in taken})
         if not cutoff_follows:
             forget_training(model)
         if "n_jobs" in model.get_params():
@@ -113,86 +112,44 @@ class PredictiveRule:
         return FittedModel(model, training.features, encoder)
 
 
-def _taken(model: Any, about_rows: Mapping[str, FloatArray | IntArray | None]) -> dict[str, FloatArray | IntArray]:
-    """Of what is known about rows, that which the estimator, or a pipeline's last step, takes when it is fitted."""
-    from sklearn.utils.validation import has_fit_parameter
+def _estimator(kind: str, amount: float, binary: bool, signs: IntArray | None) -> Any:
+    """An unfitted estimator, from whether the target is 0/1 and from the signs of monotone features."""
+    if kind in ("forest", "boosting"):
+        from sklearn import ensemble
 
-    steps = getattr(model, "steps", None)
-    last, before = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
-    known = {name: values for name, values in about_rows.items() if values is not None}
-    return {f"{before}{name}": values for name, values in known.items() if has_fit_parameter(last, name)}
-
-
-# The estimators, from whether the target is 0/1 and from the signs of monotone features. ----
-
-
-def _linear(_: bool, signs: IntArray | None) -> Any:
-    from sklearn.linear_model import LinearRegression
-
-    from improvable.algorithms.rules.lasso import BoundedLinearRegression
-
-    return LinearRegression() if signs is None else BoundedLinearRegression(signs)
-
-
-def _lasso(_: bool, signs: IntArray | None) -> Any:
-    from improvable.algorithms.rules.lasso import FoldedLasso
-
-    return _standardized(FoldedLasso(signs))
-
-
-def _logistic(_: bool, __: IntArray | None) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return _standardized(LogisticRegression(max_iter=1_000))
-
-
-def _boosting(binary: bool, signs: IntArray | None) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-    return kind(monotonic_cst=signs)
-
-
-def _ridge(strength: str) -> PredictiveRule:
-    penalty = float(strength)
-
-    def make(_: bool, __: IntArray | None) -> Any:
-        from sklearn.linear_model import Ridge
-
-        return _standardized(Ridge(alpha=penalty))
-
-    return PredictiveRule(f"ridge:{strength}", make)
-
-
-def _forest(setting: str) -> PredictiveRule:
-    trees = int(setting) if setting else TREES
-    if trees < 1:
-        raise ValueError("a forest has trees")
-
-    def make(binary: bool, signs: IntArray | None) -> Any:
-        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
+        if kind == "boosting":
+            boosting = ensemble.HistGradientBoostingClassifier if binary else ensemble.HistGradientBoostingRegressor
+            return boosting(monotonic_cst=signs)
         if binary:
-            return RandomForestClassifier(trees, monotonic_cst=signs, n_jobs=-1)
-        return RandomForestRegressor(trees, max_features=1 / 3, monotonic_cst=signs, n_jobs=-1)
-
-    return PredictiveRule(f"forest:{setting}" if setting else "forest", make, _MONOTONE)
-
-
-def _standardized(estimator: Any) -> Any:
+            return ensemble.RandomForestClassifier(int(amount), monotonic_cst=signs, n_jobs=-1)
+        return ensemble.RandomForestRegressor(int(amount), max_features=1 / 3, monotonic_cst=signs, n_jobs=-1)
+    from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), estimator)
+    from improvable.algorithms.rules.lasso import BoundedLinearRegression, FoldedLasso
+
+    if kind == "linear":
+        return LinearRegression() if signs is None else BoundedLinearRegression(signs)
+    if kind == "lasso":
+        return make_pipeline(StandardScaler(), FoldedLasso(signs))
+    return make_pipeline(StandardScaler(), Ridge(amount) if kind == "ridge" else LogisticRegression(max_iter=1_000))
 
 
-_MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
+def _rule(kind: str, setting: str) -> PredictiveRule:
+    amount = int(setting or TREES) if kind == "forest" else float(setting or 0)
+    if kind == "forest" and amount < 1:
+        raise ValueError("a forest has trees")
+    honors = {CAPACITY, SELECTION_GAP} | ({MONOTONE} if kind not in ("logistic", "ridge") else set())
+    name = f"{kind}:{setting}" if setting else kind
+    return PredictiveRule(name, partial(_estimator, kind, amount), frozenset(honors))
+
+
 FAMILIES = (
-    Family("linear", "linear regression", lambda _: PredictiveRule("linear", _linear, _MONOTONE)),
-    Family("lasso", "LASSO", lambda _: PredictiveRule("lasso", _lasso, _MONOTONE)),
-    Family("forest", "random forest (slow)", _forest, "100"),
-    Family("boosting", "boosted trees", lambda _: PredictiveRule("boosting", _boosting, _MONOTONE)),
-    Family("logistic", "logistic regression", lambda _: PredictiveRule("logistic", _logistic)),
-    Family("ridge", "ridge regression with a given penalty", _ridge, "10", alone=False),
+    Family("linear", "linear regression", partial(_rule, "linear")),
+    Family("lasso", "LASSO", partial(_rule, "lasso")),
+    Family("forest", "random forest (slow)", partial(_rule, "forest"), "100"),
+    Family("boosting", "boosted trees", partial(_rule, "boosting")),
+    Family("logistic", "logistic regression", partial(_rule, "logistic")),
+    Family("ridge", "ridge regression with a given penalty", partial(_rule, "ridge"), "10", alone=False),
 )
-"""All predict the target and select the highest predictions."""

@@ -9,6 +9,7 @@ did not train on them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -66,12 +67,8 @@ def _penalize(scores: FloatArray, looks: Sequence[FloatArray], penalties: Sequen
 
 
 def bound_selection_gap(training: Training, fit: Callable[[Training], Score], above: float | None) -> Selection:
-    """Fit a score and penalize it until selection rates differ by at most the bound.
-
-    `above` is the cutoff where there is no capacity.
-    """
-    bound = training.constraints.selection_gap
-    assert bound is not None
+    """Fit a score and penalize it until rates differ by at most the bound; `above` is the cutoff without a capacity."""
+    bound = cast(float, training.constraints.selection_gap)
     attributes = training.sample.grouping.attributes
     scores = np.empty(len(training.rows))
     looks = [np.empty((len(scores), len(attribute.levels))) for attribute in attributes]
@@ -93,8 +90,7 @@ def bound_selection_gap(training: Training, fit: Callable[[Training], Score], ab
         score = PenalizedScore(score, guesses, tuple(penalties))
     capacity = training.constraints.capacity
     if capacity is None:
-        assert above is not None
-        return Selection(ThresholdedScore(score, above), notes)
+        return Selection(ThresholdedScore(score, cast(float, above)), notes)
     penalized = _penalize(scores, looks, penalties)
     return Selection(Threshold(score, capacity).complete(penalized, training.sample.weights), notes)
 
@@ -110,25 +106,21 @@ class Path:
     def decisions(self, penalties: list[FloatArray]) -> FloatArray:
         scores = _penalize(self.scores, self.looks, penalties)
         edge = self.above if self.capacity is None else cutoff(scores, self.capacity, self.sample.weights)
-        assert edge is not None
-        return (scores > edge).astype(np.float64)
+        return (scores > cast(float, edge)).astype(np.float64)
 
     def gap(self, penalties: list[FloatArray]) -> float:
         return selection_gap(self.decisions(penalties), self.sample)
 
     def descend(self, bound: float) -> list[FloatArray]:
         """Penalize the pair of groups that is farthest apart until it meets the bound, pair after pair."""
-        penalties = self.none
+        penalties, attributes = self.none, self.sample.grouping.attributes
         for _ in range(ROUNDS):
             rates = selection_rates(self.decisions(penalties), self.sample)
-            place, attribute = max(
-                enumerate(self.sample.grouping.attributes), key=lambda pair: spread_of(rates, pair[1])
-            )
+            place, attribute = max(enumerate(attributes), key=lambda each: spread_of(rates, each[1]))
             if spread_of(rates, attribute) <= bound:
                 break
             high, low = (extreme(attribute.levels, key=rates.__getitem__) for extreme in (max, min))
-            direction = np.zeros(len(attribute.levels))
-            direction[attribute.levels.index(high)], direction[attribute.levels.index(low)] = 1.0, -1.0
+            direction = np.array([float(level == high) - float(level == low) for level in attribute.levels])
             moved = self._shortest(penalties, place, direction, (high, low), bound)
             if moved is None:
                 break
@@ -160,25 +152,20 @@ class Path:
 
 
 def guess_group(training: Training, attribute: Attribute, strength: float | None = None) -> GroupGuess:
-    """Learn to predict the group from features, but not from monotone ones, so that scores stay monotone.
-
-    Without a given `strength`, the inverse strength of the ridge penalty is cross-validated.
-    """
+    """Learn to predict the group from features, but not from monotone ones, so that scores stay monotone."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
     matrix, columns, encoder = training.encoded()
     free = np.array([name not in training.constraints.monotone for name in columns])
     if not free.any():
-        raise RuleError(
-            "every feature is monotone, so none is left to bound the selection gap with.",
-            "Give features that are not monotone, or use the rule 'linear_search'.",
-        )
+        what = "every feature is monotone, so none is left to bound the selection gap with."
+        raise RuleError(what, "Give features that are not monotone, or use the rule 'linear_search'.")
     weights = training.sample.relative_weights
     scaler = StandardScaler().fit(matrix[:, free])
     level = attribute.member[training.sample.grouping.codes]
     standard = scaler.transform(matrix[:, free])
-    strength = _strength(standard, level) if strength is None else strength
+    strength = _strength(standard, level) if strength is None else strength  # cross-validated, unless it is given
     model = LogisticRegression(C=strength, max_iter=1_000).fit(standard, level, sample_weight=weights)
     slopes, constants = model.coef_ / scaler.scale_, model.intercept_ - model.coef_ @ (scaler.mean_ / scaler.scale_)
     if len(model.classes_) == 2:

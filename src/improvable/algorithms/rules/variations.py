@@ -1,4 +1,4 @@
-"""Variations of a rule: without some features, blended with the status quo's own score, or given a name."""
+"""Rules made of rules: without some features, blended with the status quo's own score, or in a tournament."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,14 +9,25 @@ import numpy as np
 
 from improvable._typing import FloatArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP, honors_of
-from improvable.algorithms.decisions import Algorithm
+from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import FittedModel
+from improvable.algorithms.rules import base
 from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training, rule_after_colon
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore
 from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
+from improvable.inference.bootstrap import child
+from improvable.inference.tally import Clusters, counted_of, drawable_of, evidence_without_draws, tally_rows, with_draws
+from improvable.inference.test import studentized_margins
+
+DRAWS = 400
+REFIT = 2  # the child of a rule's seed after those of `folds_of`
+CONTENDERS = "linear,lasso,boosting"
+"""Who competes unless rules are named: a plain line, a line of few features, and trees that bend and interact. All
+three are fast, take a target of 0/1 or any number, and err differently; a forest takes minutes, and logistic only
+0/1."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +48,8 @@ class WithoutFeatures:
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         kept = tuple(name for name in training.features if not fnmatchcase(name, self.pattern))
         if not kept or len(kept) == len(training.features):
-            raise RuleError(
-                f"'{self.pattern}' matches {'every' if not kept else 'no'} feature.",
-                "Drop some features and keep some.",
-            )
+            which = "no" if kept else "every"
+            raise RuleError(f"'{self.pattern}' matches {which} feature.", "Drop some features and keep some.")
         return self.rule.select(replace(training, features=kept), status_quo)
 
 
@@ -66,7 +75,6 @@ class BlendedScore:
         return self.of([score.score(rows) for score, *_ in self.parts])
 
     def of(self, values: Sequence[FloatArray]) -> FloatArray:
-        """The same from the scores of the parts."""
         blended: FloatArray = np.zeros(len(values[0]))
         for own, (_, weight, mean, spread) in zip(values, self.parts, strict=True):
             blended += weight * (own - mean) / spread
@@ -89,10 +97,8 @@ class Blend:
 
     def select(self, training: Training, status_quo: Algorithm) -> Threshold | Selection:
         if not isinstance(status_quo, ThresholdedScore) or training.constraints.capacity is None:
-            raise RuleError(
-                f"rule '{self.name}' blends the status quo's score, and it has none with a capacity.",
-                "Give the status quo as a score with a capacity.",
-            )
+            what = f"rule '{self.name}' blends the status quo's score, and it has none with a capacity."
+            raise RuleError(what, "Give the status quo as a score with a capacity.")
         now, capacity = status_quo.scorer, training.constraints.capacity
         if training.constraints.selection_gap is not None:
             return bound_selection_gap(training, lambda rows: self._blended(rows, now)[0], None)
@@ -112,29 +118,73 @@ class Blend:
 
 
 def _blend(weight: str, rule: SelectionRule) -> Blend:
-    """Parse the weight of a blend."""
-    try:
-        share = float(weight)
-    except ValueError:
-        share = -1.0
+    share = float(weight)
     if not 0 < share < 1 or not isinstance(rule, PredictiveRule):
-        raise OptionError(
-            f"'blend:{weight}:{rule.name}' is not a blend.",
-            "Write blend:0.5:linear, with a predictive rule and a share.",
-        )
+        how = "Write blend:0.5:linear, with a predictive rule and a share."
+        raise OptionError(f"'blend:{weight}:{rule.name}' is not a blend.", how)
     return Blend(share, rule)
 
 
+@dataclass(frozen=True)
+class Tournament:
+    """Several rules compete inside the training rows; the winner is refit on all of them and tested on the others.
+
+    Every contender decides for each fold after learning from the others; the one whose worst component stands farthest
+    from its null wins. Valid by construction: the contest sees training rows only, so it is one more selection rule.
+    """
+
+    rules: tuple[SelectionRule, ...]
+
+    def __post_init__(self) -> None:
+        names = {rule.name for rule in self.rules}
+        if len(names) < max(2, len(self.rules)):
+            raise OptionError("a tournament needs at least two different rules.", "For example linear,lasso,boosting.")
+
+    @property
+    def name(self) -> str:
+        return f"tournament:{','.join(rule.name for rule in self.rules)}"
+
+    @property
+    def honors(self) -> frozenset[str]:
+        return frozenset.intersection(*map(honors_of, self.rules))
+
+    def select(self, training: Training, status_quo: Algorithm) -> Selection:
+        before = decide(status_quo, training.rows, "status quo")
+        margins = {rule.name: self._margin(rule, training, status_quo, before) for rule in self.rules}
+        winner = max(self.rules, key=lambda rule: margins[rule.name])
+        selection = base.run_rule(winner, replace(training, seed=child(training.seed, REFIT)), status_quo)
+        plain = {name: round(margin, 6) if np.isfinite(margin) else None for name, margin in margins.items()}
+        return replace(selection, notes={**selection.notes, "winner": winner.name, "margins": plain})
+
+    def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, before: FloatArray) -> float:
+        """The smallest studentized margin of a contender's out-of-fold decisions."""
+        after = np.empty(len(training.rows))
+        for part, judge in base.folds_of(training):
+            try:
+                selection = base.run_rule(rule, part, status_quo, cutoff_rows=training.sample.take(judge))
+            except RuleError as error:
+                raise RuleError(f"contender '{rule.name}': {error.message}", error.hint) from error
+            if selection.algorithm is None:
+                return -np.inf
+            rows = base.seen(training.rows.take(judge), training.sight)
+            after[judge] = decide(selection.algorithm, rows, "candidate")
+        design, sample = training.design, training.sample
+        keys = None if sample.clusters is None else np.unique(sample.clusters)
+        clusters = None if keys is None else Clusters(keys, np.zeros(len(keys), dtype=np.int64))
+        counted = counted_of(design, tally_rows(design, sample, (before, after)), clusters)
+        evidence = evidence_without_draws(design, sample.grouping.attributes, counted, None)
+        drawable = drawable_of(evidence, counted, design.question.claim)
+        evidence = with_draws(evidence, counted, drawable, DRAWS, child(training.seed, base.FIT), workers=1)
+        return min(studentized_margins(evidence, design.question.claim))
+
+
 FAMILIES = (
+    Family("drop", "a rule without some features", WithoutFeatures, "cost_*:linear", False, rule_after_colon),
     Family(
-        "drop", "a rule without some features", WithoutFeatures, "cost_*:linear", alone=False, split=rule_after_colon
+        "blend", "a predictive rule's score mixed with the status quo's", _blend, "0.5:linear", False, rule_after_colon
     ),
     Family(
-        "blend",
-        "a predictive rule's score mixed with the status quo's",
-        _blend,
-        "0.5:linear",
-        alone=False,
-        split=rule_after_colon,
+        "tournament", "several rules compete", lambda _, *rules: Tournament(rules), "linear,boosting", False,
+        lambda setting: ("", (setting or CONTENDERS).split(",")),
     ),
 )  # fmt: skip

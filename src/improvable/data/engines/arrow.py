@@ -10,7 +10,7 @@ import narwhals as nw
 
 from improvable.data.engines.base import ROWS_PER_BATCH, Merge, Opener, T, Work, arrow_rows, fold_in_threads
 from improvable.data.frame import read_rows, refuse_format
-from improvable.data.io.csv import LOOKED_AT, UNSAID, FileFormat, Note, header_of
+from improvable.data.io.csv import LOOKED_AT, UNSAID, FileFormat, header_of
 from improvable.data.io.read import MISSING_MARKS, plain_text, refuse_duplicates, separator_notes
 from improvable.data.io.safe import nearest_file
 from improvable.errors import DataError, one_line, require_extra
@@ -22,7 +22,7 @@ class Arrow:
 
     dataset: Any
     workers: int
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
     separator: str | None = None  # of a separated file
     backend: nw.Implementation = nw.Implementation.POLARS
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import narwhals as nw
 
 from improvable.data.frame import Rows
-from improvable.data.io.csv import FileFormat, Note
+from improvable.data.io.csv import FileFormat
 from improvable.errors import DataError, ImprovableError
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Engine(Protocol):
         """The kind of frame that results are given in."""
 
     @property
-    def notes(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What a reader should know of how files were read."""
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:

@@ -9,7 +9,7 @@ import narwhals as nw
 from improvable.data.engines.arrow import Arrow, open_files
 from improvable.data.engines.base import Merge, Opener, T, Work, merge_all
 from improvable.data.frame import Rows, read_rows, refuse_format
-from improvable.data.io.csv import UNSAID, FileFormat, Note
+from improvable.data.io.csv import UNSAID, FileFormat
 from improvable.errors import DataError, ImprovableError, one_line, require_extra
 
 PARTS_PER_MERGE = 8
@@ -21,7 +21,7 @@ class Dask:
 
     frame: Any
     files: Arrow | None = None
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
     backend: nw.Implementation = nw.Implementation.PANDAS
 
     @property

@@ -8,7 +8,7 @@ import narwhals as nw
 
 from improvable.data.engines.base import ROWS_PER_BATCH, Merge, Opener, T, Work, arrow_rows, fold_in_threads
 from improvable.data.frame import Rows, refuse_format
-from improvable.data.io.csv import UNSAID, FileFormat, Note
+from improvable.data.io.csv import UNSAID, FileFormat
 from improvable.errors import DataError, OptionError, one_line, require_extra
 
 
@@ -18,7 +18,7 @@ class DuckDB:
 
     relation: Any
     workers: int
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
     backend: nw.Implementation = nw.Implementation.POLARS
 
     @property
@@ -40,15 +40,11 @@ class DuckDB:
 
 
 def open_duckdb(data: Any, workers: int, format_: FileFormat = UNSAID) -> DuckDB:
-    if not is_relation(data):
+    if not ENGINE.owns(data):
         raise OptionError("engine 'duckdb' reads relations.", "Give one, such as duckdb.sql('select ...').")
     refuse_format(format_)
     require_extra("this engine", "pyarrow", "duckdb")
     return DuckDB(data, workers)
 
 
-def is_relation(data: Any) -> bool:
-    return type(data).__module__.startswith(("duckdb", "_duckdb"))
-
-
-ENGINE = Opener(open_duckdb, owns=is_relation)
+ENGINE = Opener(open_duckdb, owns=lambda data: type(data).__module__.startswith(("duckdb", "_duckdb")))

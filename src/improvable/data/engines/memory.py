@@ -1,13 +1,12 @@
 """Rows in memory, in batches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import narwhals as nw
 
 from improvable.data.engines.base import ROWS_PER_BATCH, Merge, Opener, T, Work, fold_in_threads
-from improvable.data.frame import FrameLike, Rows, read_rows
-from improvable.data.io.csv import UNSAID, FileFormat, Note
+from improvable.data.frame import Rows, read_rows
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Memory:
         return backend
 
     @property
-    def notes(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[str, ...]:
         return self.rows.notes
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
@@ -36,13 +35,5 @@ class Memory:
         batches = (rows.take(slice(start, start + self.size)) for start in range(0, len(rows), self.size))
         return fold_in_threads(batches, work, merge, self.workers)
 
-    def alone(self) -> "Memory":
-        """The same rows for one worker among others."""
-        return replace(self, workers=1)
 
-
-def open_memory(data: FrameLike, workers: int, format_: FileFormat = UNSAID) -> Memory:
-    return Memory(read_rows(data, format_), workers)
-
-
-ENGINE = Opener(open_memory, owns=lambda data: False)
+ENGINE = Opener(lambda data, workers, format_: Memory(read_rows(data, format_), workers), owns=lambda data: False)

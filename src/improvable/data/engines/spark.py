@@ -14,7 +14,7 @@ import narwhals as nw
 from improvable.data.engines.arrow import Arrow, open_files
 from improvable.data.engines.base import Merge, Opener, T, Work, arrow_rows, fold_batches, merge_all
 from improvable.data.frame import read_rows, refuse_format
-from improvable.data.io.csv import UNSAID, FileFormat, Note
+from improvable.data.io.csv import UNSAID, FileFormat
 from improvable.errors import DataError, OptionError, one_line, require_extra
 
 
@@ -24,7 +24,7 @@ class Spark:
 
     frame: Any
     files: Arrow | None = None
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
     backend: nw.Implementation = nw.Implementation.POLARS
 
     @property

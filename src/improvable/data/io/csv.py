@@ -3,14 +3,14 @@
 import codecs
 import csv
 import io
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from improvable.errors import Caution, DataError, OptionError, one_line, one_of
+from improvable.errors import DataError, OptionError, one_line, one_of
 from improvable.question.settings import Settings
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|"}
-LOOKED_AT = 1 << 18
-"""Bytes of a file whose separator is guessed."""
-RECORDS_LOOKED_AT = 200
+LOOKED_AT, RECORDS_LOOKED_AT = 1 << 18, 200  # bytes and records of a file whose separator is guessed
 PIECE = 1 << 22
 UTF8 = "utf-8"
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -32,24 +30,8 @@ def _numeral(decimal: str, thousands: str) -> str:
     return rf"^\s*[+-]?(({whole})({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?\s*$"
 
 
-NUMERALS = {".": _numeral(r"\.", ","), ",": _numeral(",", r"\.")}
-"""Patterns of numbers, by their decimal mark; thousands may be separated."""
-MARKS = {".": r"\d[,'\u2019\s]\d", ",": r"[,.]|\d\s\d"}
-"""What gives away that a number is written with a decimal comma, or with thousands separated."""
-
-
-@dataclass(frozen=True)
-class Note:
-    """What a reader should know of how data were read; of one column, only where that is used."""
-
-    text: str
-    column: str = ""
-
-
-def note_cautions(notes: Iterable[Note], columns: Collection[str]) -> list[Caution]:
-    """Notes that matter where these columns are read."""
-    kept = [note for note in notes if not note.column or note.column in columns]
-    return [Caution(f"reading {place}", note.text) for place, note in enumerate(kept)]
+NUMERALS = {".": _numeral(r"\.", ","), ",": _numeral(",", r"\.")}  # by decimal mark; thousands may be separated
+MARKS = {".": r"\d[,'\u2019\s]\d", ",": r"[,.]|\d\s\d"}  # what gives away separated thousands, or a decimal comma
 
 
 @dataclass(frozen=True)
@@ -78,7 +60,6 @@ class FileFormat:
 
     @property
     def given(self) -> dict[str, str]:
-        """What was said, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
@@ -86,7 +67,6 @@ UNSAID = FileFormat()
 
 
 def format_of(settings: Settings) -> FileFormat:
-    """What the settings say of the file."""
     return FileFormat(settings.separator, settings.encoding, settings.decimal, settings.sheet)
 
 
@@ -115,19 +95,12 @@ def in_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
         reason = one_line(error)
         if isinstance(error, UnicodeDecodeError):
             reason = f"byte {error.start + 1:,} has no meaning in it"
-        raise DataError(
-            f"'{path}' is not {said}: {reason}.", "Name its encoding: `encoding='windows-1252'`."
-        ) from error
+        hint = "Name its encoding: `encoding='windows-1252'`."
+        raise DataError(f"'{path}' is not {said}: {reason}.", hint) from error
 
 
 def find_separator(content: bytes, path: Path) -> str:
-    r"""The separator with which most of the first lines have as many values as the header.
-
-    Examples
-    --------
-    >>> find_separator(b"a;b\n1,5;2,5\n", Path("eu.csv"))
-    ';'
-    """
+    """The separator with which most of the first lines have as many values as the header."""
     usual = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     best, found = (0.0, 0), usual
     for separator in dict.fromkeys([usual, *SEPARATORS]):
@@ -151,18 +124,11 @@ def _first_records(content: bytes, separator: str) -> list[list[str]]:
 
 
 def header_of(content: bytes, separator: str) -> list[str]:
-    """The names in the first line."""
     return next(iter(_first_records(content, separator)), [])
 
 
 def uneven_line(content: bytes, separator: str) -> tuple[int, int, int] | None:
-    r"""The first line with more or fewer values than the header: its number, its values and the header's.
-
-    Examples
-    --------
-    >>> uneven_line(b"a,b\n1,2\n\n3\n", ",")
-    (4, 1, 2)
-    """
+    """The first line with more or fewer values than the header: its number, its values and the header's."""
     text = io.TextIOWrapper(io.BytesIO(content), encoding=UTF8, errors="replace", newline="")
     reader = csv.reader(text, delimiter=separator)
     wanted = len(next(reader, []))
@@ -180,11 +146,6 @@ def find_decimal(marks: Iterable[set[str]], separator: str) -> str:
 
     A column that leaves no doubt decides. Where all numbers could be read either way ("1,234"), a file with semicolons
     has decimal commas, because that is why it has semicolons.
-
-    Examples
-    --------
-    >>> find_decimal([{".", ","}, {","}], ","), find_decimal([{".", ","}], ","), find_decimal([{".", ","}], ";")
-    (',', '.', ',')
     """
     sure = {next(iter(one)) for one in marks if len(one) == 1}
     if len(sure) == 1:

@@ -16,6 +16,8 @@ from numpy.lib import format as npy
 from improvable.errors import StorageError, nearest
 
 PARTIAL = ".partial"
+MAX_JSON, MAX_ARRAYS, MAX_MEMBERS = 256 << 20, 4 << 30, 1 << 16
+MAX_UNPACKED, TIGHTEST = 64 << 20, 100  # bytes of a packed file unpacked, or times its own size, whichever is more
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -60,13 +62,6 @@ def nearest_file(path: Path, ending: str = "", otherwise: str = "Check the path.
     return advice if advice.startswith("Did you mean") else otherwise
 
 
-MAX_JSON = 256 << 20
-MAX_ARRAYS = 4 << 30
-MAX_MEMBERS = 1 << 16
-MAX_UNPACKED, TIGHTEST = 64 << 20, 100
-"""A packed file may unpack to so many bytes, or to so many times its own size, whichever is more."""
-
-
 class ReceivedError(ValueError):
     """What is wrong with a file, in words that can follow its name."""
 
@@ -92,26 +87,17 @@ def read_bytes(path: Path, most: int = MAX_JSON, links: bool = True) -> bytes:
 
 
 def parse_json(content: bytes) -> Any:
-    """JSON in UTF-8; a key that is said twice, or nesting too deep to be ours, is refused.
+    """JSON in UTF-8; a key that is said twice, or nesting too deep to be ours, is refused."""
 
-    Examples
-    --------
-    >>> parse_json(b'{"p": 1, "p": 2}')
-    Traceback (most recent call last):
-    improvable.data.io.safe.ReceivedError: says a key twice
-    """
+    def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(plain := dict(pairs)) != len(pairs):  # which could show a reader what was not verified
+            raise ReceivedError("says a key twice")
+        return plain
+
     try:
-        return json.loads(content.decode(), object_pairs_hook=_no_key_twice)
+        return json.loads(content.decode(), object_pairs_hook=no_key_twice)
     except RecursionError:
         raise ReceivedError("is nested too deeply") from None
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; one with a repeated key could show a reader what was not verified."""
-    plain = dict(pairs)
-    if len(plain) != len(pairs):
-        raise ReceivedError("says a key twice")
-    return plain
 
 
 def read_arrays(path: Path) -> dict[str, Any]:

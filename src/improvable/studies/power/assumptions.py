@@ -20,7 +20,7 @@ from improvable.question.utility import Measure
 
 @dataclass(frozen=True)
 class Outlook:
-    """Moments of the contribution vectors of a population, from a pilot or from assumptions.
+    """Moments of the contribution vectors of a population.
 
     A contribution vector has `width` = S * M * 2 * 2 entries, in the order of the sums of `Evidence`: stratum, pair
     (u, w), algorithm, part. Gamma is the covariance of what a row does to the candidate's mean when it trains and what
@@ -57,11 +57,9 @@ class Outlook:
         above = int(np.clip(np.searchsorted(self.sizes, within), 1, len(self.sizes) - 1))
         left, right, here = (1 / np.sqrt(rows) for rows in (*self.sizes[above - 1 : above + 1], within))
         share = (left - here) / (left - right)
-        inside = max(share, 0.0)
-        return (
-            (1 - share) * self.means[above - 1] + share * self.means[above],
-            (1 - inside) * self.covariances[above - 1] + inside * self.covariances[above],
-        )
+        inside, (near, far) = max(share, 0.0), self.covariances[above - 1 : above + 1]
+        mean = (1 - share) * self.means[above - 1] + share * self.means[above]
+        return mean, (1 - inside) * near + inside * far
 
     def reach(self, training: Sequence[float]) -> str:
         """Whether candidates were studied with these numbers of training rows: "studied", "below" or "beyond"."""
@@ -73,8 +71,7 @@ class Outlook:
 def root(covariance: FloatArray) -> FloatArray:
     """A matrix R with R R' = the covariance; what rounding or noise made negative counts as zero."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    scaled: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))
-    return scaled
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -129,29 +126,18 @@ def assume(groups: Sequence[AssumedGroup]) -> Outlook:
             share *= group.share / total
             mean += share * vector
             second += share * (np.outer(vector, vector) + np.outer(outcome, outcome))
+    attribute = Attribute("group", tuple(group.name for group in groups), np.arange(len(groups)))
+    measure = UTILITIES["calibration"].measure("the outcome")
     flat, nothing = mean.ravel(), np.zeros_like(second)
-    firsts = {f"{MIN_OF_GROUP} rows of group '{one.name}'": MIN_OF_GROUP * total / one.share for one in groups}
-    return Outlook(
-        attributes=(Attribute("group", tuple(group.name for group in groups), np.arange(len(groups))),),
-        measures=(UTILITIES["calibration"].measure("the outcome"),),
-        accuracy=(0,),
-        fairness=(0,),
-        sizes=np.ones(1),
-        means=flat[None],
-        covariances=(second - np.outer(flat, flat))[None],
-        fit=nothing,
-        shared=nothing,
-        uncertainty=nothing,
-        teaching=max((float(MIN_ROWS), f"{MIN_ROWS} rows"), *((rows, why) for why, rows in firsts.items())),
-        basis=_words(groups, total),
-        learns=False,
-    )
+    moments = np.ones(1), flat[None], (second - np.outer(flat, flat))[None], nothing, nothing, nothing
+    firsts = [(MIN_OF_GROUP * total / one.share, f"{MIN_OF_GROUP} rows of group '{one.name}'") for one in groups]
+    teaching = max((float(MIN_ROWS), f"{MIN_ROWS} rows"), *firsts)
+    return Outlook((attribute,), (measure,), (0,), (0,), *moments, teaching, _words(groups, total), learns=False)
 
 
 def _kinds(group: AssumedGroup) -> list[tuple[list[int], float, float, float]]:
     """Who is selected: by whom, what share of the group, with what mean and standard deviation of the outcome."""
-    both = group.overlap * group.rates[STATUS_QUO]
-    middle = sum(group.means) / 2
+    both, middle = group.overlap * group.rates[STATUS_QUO], sum(group.means) / 2
     out = [([STATUS_QUO, CANDIDATE], both, middle)]
     for t in (STATUS_QUO, CANDIDATE):
         alone = group.rates[t] - both
@@ -163,19 +149,18 @@ def _kinds(group: AssumedGroup) -> list[tuple[list[int], float, float, float]]:
                 f"everyone the {whose} selects in group '{group.name}' is selected by both, yet the two means differ.",
                 "Lower the overlap, or change the rates.",
             )
-    if group.spread is not None:
-        return [(chosen, share, level, group.spread) for chosen, share, level in out]
+    spread = group.spread
     for *_, level in out:
-        if not 0 <= level <= 1:
+        if spread is None and not 0 <= level <= 1:
             raise OptionError(
                 f"group '{group.name}' would need a mean of {level:.3g} among those selected by one algorithm alone.",
                 "A 0/1 outcome has means between 0 and 1: lower the overlap, or give the spread of another outcome.",
             )
-    return [(chosen, share, level, float(np.sqrt(level * (1 - level)))) for chosen, share, level in out]
+    return [(*kind, float(np.sqrt(kind[2] * (1 - kind[2]))) if spread is None else spread) for kind in out]
 
 
 def _check(group: AssumedGroup) -> None:
-    of = f"of group '{group.name}'"
+    of, (before, after) = f"of group '{group.name}'", group.rates
     check_number(f"the share {of}", group.share, 0, np.inf)
     for rate in group.rates:
         check_number(f"a selection rate {of}", rate, 0, 1, high_included=True)
@@ -185,13 +170,10 @@ def _check(group: AssumedGroup) -> None:
         check_number(f"the spread {of}", group.spread, 0, np.inf)
     if not 0 <= group.overlap <= 1:
         raise OptionError(f"the overlap {of} is {group.overlap}.", "It is a share: from 0 to 1.")
-    if group.overlap * group.rates[STATUS_QUO] > group.rates[CANDIDATE] * (1 + 1e-12):
-        most = group.rates[CANDIDATE] / group.rates[STATUS_QUO]
-        raise OptionError(
-            f"the overlap {of} is {group.overlap:g}, but the candidate selects too few for that.",
-            f"With these rates it is at most {most:.3g}.",
-        )
-    if group.rates[STATUS_QUO] + group.rates[CANDIDATE] - group.overlap * group.rates[STATUS_QUO] > 1 + 1e-12:
+    if group.overlap * before > after * (1 + 1e-12):
+        what = f"the overlap {of} is {group.overlap:g}, but the candidate selects too few for that."
+        raise OptionError(what, f"With these rates it is at most {after / before:.3g}.")
+    if before + after - group.overlap * before > 1 + 1e-12:
         raise OptionError(f"the rates {of} add up to more than everyone.", "Raise the overlap, or lower the rates.")
 
 

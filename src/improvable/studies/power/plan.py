@@ -12,7 +12,7 @@ from improvable.question.claim import Claim, check_claim, make_claim
 from improvable.question.options import check_integer, check_number
 from improvable.question.settings import Scheme
 from improvable.studies.power.assumptions import AssumedGroup, Outlook, assume
-from improvable.studies.power.learning import Learning, frame_of
+from improvable.studies.power.learning import MIN_FITS, Learning, frame_of, learn
 from improvable.studies.power.simulate import (
     PLAN_ROWS,
     PowerPoint,
@@ -140,34 +140,29 @@ class PowerPlan:
 
     def csv(self) -> str:
         """All points, in CSV."""
-        import polars as pl
-
-        return pl.DataFrame([asdict(point) for point in self.points], infer_schema_length=None).write_csv()
+        return str(frame_of(self.points, "polars").write_csv())
 
     def summary(self) -> str:
         """The plan in words, with the curves as tables."""
         from improvable.report.text import paragraph
 
+        findings, last = self._findings(), [f"Caution: {text}" for text in self.cautions]
         if self.hopeless:
-            return "\n".join(map(paragraph, [*self._findings(), *(f"Caution: {text}" for text in self.cautions)]))
-        parts = [*map(paragraph, self._findings()), "", *map(paragraph, self.basis), "", *self._tables(), ""]
-        parts += [] if self.learned is None else [self.learned.summary(), ""]
-        return "\n".join([*parts, *map(paragraph, [*self._notes(), *(f"Caution: {text}" for text in self.cautions)])])
+            return "\n".join(map(paragraph, [*findings, *last]))
+        learned = [] if self.learned is None else [self.learned.summary(), ""]
+        parts = [*map(paragraph, findings), "", *map(paragraph, self.basis), "", *self._tables(), "", *learned]
+        return "\n".join([*parts, *map(paragraph, [*self._notes(), *last])])
 
     def plot(self) -> "alt.LayerChart":
         """Power against rows: of forward repetitions, and of the paper's split, as asked for and at its best."""
         from improvable.report.plots import power_curves
 
-        rows: list[dict[str, Any]] = [
-            {"x": p.rows, "series": _scheme_name(p), "power": p.power, "error": p.error}
-            for p in self.points
-            if p.varied == "rows"
-        ]
-        widest = max(row["x"] for row in rows)
+        points = [p for p in self.points if p.varied == "rows"]
+        rows = [{"x": p.rows, "series": _scheme_name(p), "power": p.power, "error": p.error} for p in points]
+        widest = max(p.rows for p in points)
         marks = [size.rows for size in self.sample_sizes if size.rows is not None and size.rows <= widest]
         subtitle = [f"{self.simulations:,} simulated audits per point; repetitions in each: {self.asked.repetitions}."]
-        if marks:
-            subtitle.append(f"Dotted: rows that reach a power of {self.wanted:g}.")
+        subtitle += [f"Dotted: rows that reach a power of {self.wanted:g}."] if marks else []
         title = "Probability that the audit rejects"
         return power_curves(rows, x_title="rows", title=title, subtitle=subtitle, level=self.alpha, marks=marks)
 
@@ -176,12 +171,9 @@ class PowerPlan:
         times = f"{asked.repetitions} {'repetition' if asked.repetitions == 1 else 'repetitions'}"
         how = times.replace(" ", " forward ") if asked.scheme == "forward" else f"{times} of {_scheme_words(asked)}"
         says = f"with {asked.rows:,} rows and {how}, the audit rejects with probability {number(asked.power)}"
-        out = []
-        if asked.low is not None and asked.high is not None:
-            out.append(
-                f"Another pilot of this size could have said {number(asked.low)} to {number(asked.high)}, an 80% range "
-                "of the audit's power."
-            )
+        low, high = number(asked.low), number(asked.high)
+        other = f"Another pilot of this size could have said {low} to {high}, an 80% range of the audit's power."
+        out = [] if asked.low is None else [other]
         says = f"This one says: {says}" if out else f"W{says[1:]}"
         if self.hopeless:
             most = max(size.most_tried for size in self.sample_sizes)
@@ -207,10 +199,8 @@ class PowerPlan:
             f"{number(best.power)}, Monte Carlo error {number(best.error, 3)}{also})."
         )
         if any(point.varied == "repetitions" and point.repetitions == 1 for point in self.points):
-            out.append(
-                "One repetition is tested at alpha and several at alpha / 2, but the verdict of one depends on the "
-                "random order of the rows."
-            )
+            levels = "One repetition is tested at alpha and several at alpha / 2"
+            out.append(f"{levels}, but the verdict of one depends on the random order of the rows.")
         return out
 
     def _size_words(self, size: SampleSize) -> str:
@@ -230,7 +220,6 @@ class PowerPlan:
         return [NOT_EVIDENCE, OTHER_ROWS] if self.learns else [NOT_EVIDENCE]
 
     def _tables(self) -> list[str]:
-        """One small table per curve."""
         out = []
         for varied in dict.fromkeys(point.varied for point in self.points):
             several = [p for p in self.points if p.varied == varied]
@@ -308,10 +297,8 @@ def power_from_pilot(
     >>> plan.asked.rows
     8000
     """
-    from improvable.studies.power.pilot import learn  # which needs what audits need
-
     check_integer("sizes", sizes, 2)
-    check_integer("fits", fits, 3)
+    check_integer("fits", fits, MIN_FITS)
     for name in {"draws", "run_folder"} & question.keys():
         raise OptionError(f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no repetitions.")
     _check(wanted, simulations, seed)
@@ -390,7 +377,6 @@ def _plan(
     cautions: Sequence[str] = (),
     backend: Any = "polars",
 ) -> PowerPlan:
-    """Power as asked and as each thing is varied in turn, and the fewest rows that reach the wanted power."""
     fractions = sorted({*(tried.train_fractions or TRAIN_FRACTIONS), setting.train_fraction})
     repetitions = sorted({*(tried.repetitions or REPETITIONS), setting.repetitions})
     varied = {
@@ -399,12 +385,12 @@ def _plan(
     }
     for name, deltas in (("delta_accuracy", tried.deltas_accuracy), ("delta_fairness", tried.deltas_fairness)):
         usual = setting.claim.form == "ratio" and not isinstance(getattr(setting.claim, name), Mapping)
-        varied[name] = []
-        for delta in deltas or (SHARES[name] if usual else ()):
+        deltas = deltas or (SHARES[name] if usual else ())
+        for delta in deltas:
             check_number(name, delta, -np.inf, np.inf)
-            margin = {} if name == "delta_fairness" else {"no_worse": None}  # which is another word for a delta
-            claim = replace(setting.claim, **{name: float(delta)}, **margin)  # type: ignore[arg-type]
-            varied[name].append(replace(setting, claim=claim))
+        margin = {} if name == "delta_fairness" else {"no_worse": None}  # which is another word for a delta
+        claims = [replace(setting.claim, **{name: float(delta)}, **margin) for delta in deltas]  # type: ignore[arg-type]
+        varied[name] = [replace(setting, claim=claim) for claim in claims]
     views = [outlook, *range_of_outlooks(outlook, setting, seed)]
 
     def curve(name: str, several: Sequence[Setting]) -> list[PowerPoint]:
@@ -448,10 +434,8 @@ def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
         for g, level in enumerate(attribute.levels):
             rows = float(counted[attribute.member == g].sum(axis=0).min()) * setting.test_rows
             if rows < 30:
-                out.append(
-                    f"with {setting.rows:,} rows about {rows:.0f} test rows of group '{level}' count; with fewer than "
-                    "30 both the test and this plan are unreliable."
-                )
+                about = f"with {setting.rows:,} rows about {rows:.0f} test rows of group '{level}' count"
+                out.append(f"{about}; with fewer than 30 both the test and this plan are unreliable.")
     training, cuts = setting.training_rows, setting.cuts
     reach = outlook.reach(training)
     if reach == "below":
@@ -460,10 +444,8 @@ def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
         out.append(f"the rule was not studied with as many as {training[-1]:,} training rows.")
     if cuts.reason is not None:
         split = ", as in the paper's split" if len(cuts.ends) == 1 else ""
-        out.append(
-            f"with {setting.rows:,} rows the first block of a forward repetition takes {100 * cuts.ends[0]:g}% of "
-            f"them{split}: it must hold {cuts.reason}."
-        )
+        first = f"with {setting.rows:,} rows the first block of a forward repetition takes"
+        out.append(f"{first} {100 * cuts.ends[0]:g}% of them{split}: it must hold {cuts.reason}.")
     return out
 
 
@@ -477,13 +459,7 @@ def _scheme_words(one: PowerPoint | SampleSize) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A share as it is printed: .83.
-
-    Examples
-    --------
-    >>> number(0.834), number(1.0), number(0.0004, 3)
-    ('.83', '>.99', '<.001')
-    """
+    """A share as it is printed: .83, >.99, <.001."""
     if value is None:
         return "-"
     least = 10**-digits

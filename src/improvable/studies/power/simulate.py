@@ -53,15 +53,15 @@ SHIFTS, SHIFT_SIMULATIONS = 200, 200
 
 @dataclass(frozen=True)
 class Setting:
-    """How an audit is to be run; `train_fraction` is that of the paper's split, `teaching` that of `Outlook`."""
+    """How an audit is to be run."""
 
     rows: int  # n, training and test rows together
     repetitions: int
     claim: Claim
     alpha: float
     scheme: Scheme = "forward"
-    train_fraction: float = 0.5
-    teaching: tuple[float, str] = (MIN_ROWS, f"{MIN_ROWS} rows")
+    train_fraction: float = 0.5  # of the paper's split
+    teaching: tuple[float, str] = (MIN_ROWS, f"{MIN_ROWS} rows")  # that of `Outlook`
 
     def __post_init__(self) -> None:
         check_integer("rows", self.rows, PLAN_ROWS)
@@ -72,15 +72,12 @@ class Setting:
 
     @property
     def fraction(self) -> float | None:
-        """The train fraction; None where the scheme has none."""
         return self.train_fraction if self.scheme == "split" else None
 
     @property
     def cuts(self) -> Cuts:
-        if self.scheme == "split":
-            return Cuts((self.train_fraction,))
         rows, reason = self.teaching
-        return forward_cuts(rows / self.rows, reason)
+        return Cuts((self.train_fraction,)) if self.scheme == "split" else forward_cuts(rows / self.rows, reason)
 
     @property
     def training_rows(self) -> tuple[int, ...]:
@@ -98,26 +95,19 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rejections:
-    """What simulated audits gave."""
-
     power: float  # the share of audits that reject
     error: float  # its Monte Carlo standard error
     margin: float  # the mean over audits of the deciding repetition's weakest component, in standard errors
 
 
 def simulate(outlook: Outlook, setting: Setting, simulations: int, seed: int) -> Rejections:
-    """How often an audit rejects.
-
-    The same seed gives the same random numbers for every setting, so that curves are smooth.
-    """
+    """How often an audit rejects; one seed gives the same random numbers in every setting, so curves are smooth."""
     mean, covariance = mixture_moments(outlook, setting)
     test, train = repetition_means(outlook, setting, mean, covariance, simulations, seed)
     z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, setting.test_rows, test, train, seed)
-    z = z.reshape(simulations, -1)
     # The lower median p-value is that of the repetition with the ((K + 1) // 2)-th largest margin.
-    deciding = -np.sort(-z, axis=1)[:, (z.shape[1] - 1) // 2]
-    level = threshold_for(setting.alpha, setting.repetitions)
-    rejected = int((deciding > ndtri(1 - level)).sum())
+    deciding = -np.sort(-z.reshape(simulations, -1), axis=1)[:, (setting.repetitions - 1) // 2]
+    rejected = int((deciding > ndtri(1 - threshold_for(setting.alpha, setting.repetitions))).sum())
     near = (rejected + 1) / (simulations + 2)
     error = float(np.sqrt(near * (1 - near) / simulations))
     return Rejections(rejected / simulations, error, float(np.clip(deciding, -50, 50).mean()))
@@ -134,9 +124,9 @@ def mixture_moments(outlook: Outlook, setting: Setting) -> tuple[FloatArray, Flo
 def repetition_means(
     outlook: Outlook, setting: Setting, mean: FloatArray, covariance: FloatArray, simulations: int, seed: int
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Mean contributions over the rows that each repetition tests, shape (simulations * repetitions, width).
+    """Mean contributions over the rows that each repetition tests and, in the paper's split, over those that train.
 
-    With the paper's split also those over its training rows, which choose the reference pair of groups.
+    Their shape is (simulations * repetitions, width). The training rows of a split choose the reference pair of groups.
     """
     fit, shared, shape, size = outlook.fit, outlook.shared, (-1, outlook.width), np.sqrt(setting.rows)
     common, own = _noise(simulations, setting.repetitions, outlook.width, seed)
@@ -152,14 +142,7 @@ def repetition_means(
 
 
 def block_moments(cuts: tuple[float, ...]) -> tuple[FloatArray, tuple[float, float, float]]:
-    """The blocks' shares of the tested rows, w, and (E g^2, E h^2, E gh).
-
-    Examples
-    --------
-    >>> weights, moments = block_moments((0.1, 0.2, 0.4, 0.7))
-    >>> weights.round(2).tolist(), [round(one, 2) for one in moments]
-    ([0.11, 0.22, 0.33, 0.33], [1.11, 2.24, 0.72])
-    """
+    """The blocks' shares of the tested rows, w, and (E g^2, E h^2, E gh)."""
     ends, tested = np.array(cuts), 1 / (1 - cuts[0])
     weights = tested * np.diff([*cuts, 1.0])
     taught = float(weights @ (1 / np.maximum.outer(ends, ends)) @ weights)
@@ -208,31 +191,18 @@ class SampleSize:
 
 
 def power_point(varied: str, setting: Setting, outlooks: Sequence[Outlook], simulations: int, seed: int) -> PowerPoint:
-    """The power in a setting, under the first outlook and, for a range, under the others."""
+    """The power under the first outlook and, for a range, under the others."""
     if not setting.feasible:
-        raise OptionError(
-            f"a train fraction of {setting.train_fraction:g} of {setting.rows:,} rows leaves a part empty.",
-            "Give another fraction, or more rows.",
-        )
+        what = f"a train fraction of {setting.train_fraction:g} of {setting.rows:,} rows leaves a part empty."
+        raise OptionError(what, "Give another fraction, or more rows.")
     results = [simulate(outlook, setting, simulations, seed) for outlook in outlooks]
     powers = [result.power for result in results]
-    delta, gap = setting.claim.delta_accuracy, setting.claim.delta_fairness
-    return PowerPoint(
-        varied=varied,
-        rows=setting.rows,
-        scheme=setting.scheme,
-        train_fraction=setting.fraction,
-        repetitions=setting.repetitions,
-        delta_accuracy=None if isinstance(delta, Mapping) else delta,
-        delta_fairness=None if isinstance(gap, Mapping) else gap,
-        power=powers[0],
-        error=results[0].error,
-        low=min(powers) if len(powers) > 1 else None,
-        high=max(powers) if len(powers) > 1 else None,
-        training_rows=setting.training_rows[-1],
-        test_rows=setting.test_rows,
-        reach=outlooks[0].reach(setting.training_rows),
-    )
+    low, high = (min(powers), max(powers)) if len(powers) > 1 else (None, None)
+    training, claim = setting.training_rows, setting.claim
+    delta, gap = (None if isinstance(one, Mapping) else one for one in (claim.delta_accuracy, claim.delta_fairness))
+    asked = varied, setting.rows, setting.scheme, setting.fraction, setting.repetitions, delta, gap
+    reach = outlooks[0].reach(training)
+    return PowerPoint(*asked, powers[0], results[0].error, low, high, training[-1], setting.test_rows, reach)
 
 
 def range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Outlook]:
@@ -270,9 +240,9 @@ def sample_size(
         def reaches(rows: int) -> bool:
             return replace(setting, rows=rows).feasible and found(view, rows).power >= goal
 
-        low, high = -1, steps
         if not reaches(ladder[steps]):
             return None
+        low, high = -1, steps
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if reaches(ladder[middle]) else (middle, high)
@@ -280,15 +250,9 @@ def sample_size(
 
     rows = fewest(0, wanted)
     error = found(0, setting.rows if rows is None else rows).error
-    return SampleSize(
-        scheme=setting.scheme,
-        train_fraction=setting.fraction,
-        rows=rows,
-        rows_low=fewest(0, wanted - error),
-        rows_high=fewest(0, wanted + error) if wanted + error < 1 else None,
-        rows_at_low_end=fewest(1, wanted) if len(outlooks) > 1 else None,
-        most_tried=ladder[-1],
-    )
+    low, high = fewest(0, wanted - error), fewest(0, wanted + error) if wanted + error < 1 else None
+    at_low_end = fewest(1, wanted) if len(outlooks) > 1 else None
+    return SampleSize(setting.scheme, setting.fraction, rows, low, high, at_low_end, ladder[-1])
 
 
 def rounded(rows: float) -> int:

@@ -18,8 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.rules.linear.evaluate import evaluate, needed, scaled_at, utilities_of
-from improvable.algorithms.rules.linear.problem import LinearProblem, Objective, W, parse_objective, power_of_two
+from improvable.algorithms.rules.linear.problem import LinearProblem, W, evaluate, power_of_two, sums_by
 from improvable.errors import OptionError, RuleError
 
 EPSILON = 1e-5  # what stands for the strict inequality X'beta < 0
@@ -29,13 +28,11 @@ MAX_ENTRIES = 1_000_000
 AGREEMENT = 1e-6  # relative: within this, a bound and a value are the same
 TIME_LIMIT = 1_800.0
 
-Progress = Callable[[int, float, float], None]
 
-
-def entries_of(problem: LinearProblem, distinct: int | None = None) -> int:
+def entries_of(problem: LinearProblem) -> int:
     """About how many numbers the program of a problem holds."""
-    binaries = len(np.unique(problem.features, axis=0)) if distinct is None else distinct
-    return int((2 * (problem.features.shape[1] + 1) + 10 * _varies(problem)) * binaries)
+    binaries, columns = np.unique(problem.features, axis=0).shape
+    return int((2 * (columns + 1) + 10 * _varies(problem)) * binaries)
 
 
 def _varies(problem: LinearProblem) -> bool:
@@ -45,13 +42,10 @@ def _varies(problem: LinearProblem) -> bool:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A group's sum of w that depends on D: base + gain'D over the distinct rows `members`.
+    """A group's sum of w that depends on D: base + gain'D over the distinct rows `members`."""
 
-    `inverse` is the column of t, and `products` are those of s = t D, one for each member.
-    """
-
-    inverse: int
-    products: IntArray
+    inverse: int  # the column of t
+    products: IntArray  # the columns of s = t D, one for each member
     members: IntArray
     base: float
     gain: FloatArray
@@ -60,22 +54,27 @@ class Ratio:
 class Program:
     """The program's columns and rows, gathered as arrays."""
 
-    def __init__(self, problem: LinearProblem, objective: Objective) -> None:
-        self.problem, self.objective = problem, objective
-        self.sign = 1.0 if objective.minimized else -1.0
+    def __init__(self, problem: LinearProblem) -> None:
+        self.problem = problem
         self.distinct, place = np.unique(problem.features, axis=0, return_inverse=True)
-        binaries, entries = len(self.distinct), entries_of(problem, len(self.distinct))
+        binaries, entries = len(self.distinct), entries_of(problem)
         if binaries > MAX_BINARIES or entries > MAX_ENTRIES:
-            rows = (6 if _varies(problem) else 2) * binaries
-            raise OptionError(
-                f"the mixed-integer program is too large: {rows:,} rows x {binaries:,} binaries, {entries:,} entries; "
-                f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries.",
-                "Use the rule 'linear_search', which takes data of any size.",
-            )
-        self.gains, self.bases, self.counts = by_distinct(problem, place.ravel(), len(self.distinct))
+            size = f"{(6 if _varies(problem) else 2) * binaries:,} rows x {binaries:,} binaries, {entries:,} entries"
+            most = f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries."
+            how = "Use the rule 'linear_search', which takes data of any size."
+            raise OptionError(f"the mixed-integer program is too large: {size}; {most}", how)
+        cell = problem.group * binaries + place.ravel()
+
+        def by_distinct(values: FloatArray) -> FloatArray:
+            """Add up rows by group and vector of features: (m, ...) -> (G, ..., distinct)."""
+            sums = sums_by(cell, problem.groups * binaries, (values.T * problem.count).T)
+            return np.ascontiguousarray(np.moveaxis(sums.reshape(problem.groups, binaries, *values.shape[1:]), 1, -1))
+
+        self.gains, self.bases = (problem.blocks(by_distinct(part)) for part in (problem.gain, problem.base))
+        self.counts = by_distinct(np.ones(len(problem.count)))
         used = sorted({*problem.accuracy, *problem.fairness})
         self.size = float(problem.units[used].max())  # utilities are divided by this, so that they are about 1
-        self.unit = 1.0 if objective.kind == "balanced" else self.size
+        self.unit = 1.0 if problem.objective == "balanced" else self.size
         self.columns, self.lower, self.upper = 0, list[FloatArray](), list[FloatArray]()
         self.rows, self.row_lower, self.row_upper = 0, list[FloatArray](), list[FloatArray]()
         self.entries: list[tuple[IntArray, IntArray, FloatArray]] = []
@@ -86,7 +85,7 @@ class Program:
         self.utility = self._add_columns(*np.full((2, problem.least_weight.size), [[-inf], [inf]])).reshape(shape)
         self.goal = int(self._add_columns(np.array([-inf]), np.array([inf]))[0])
         self._classify()
-        for b, k in np.argwhere(needed(problem, objective)):
+        for b, k in np.argwhere(problem.needed):
             self._define(int(b), int(k))
         self._limit()
         self._aim()
@@ -120,18 +119,15 @@ class Program:
 
     def _define(self, g: int, k: int) -> None:
         """U = sum of u / sum of w of a block, in units of `size`."""
-        base_u, base_w = self.problem.base_sums[g, k]
-        gain_u, gain_w = self.gains[g, k]
-        column = self.utility[g, k]
+        (base_u, base_w), (gain_u, gain_w) = self.problem.base_sums[g, k], self.gains[g, k]
+        itself = (0, self.utility[g, k], 1.0)
         if not gain_w.any():
-            share = gain_u / (base_w * self.size)
-            fixed = base_u / (base_w * self.size)
-            self._add_rows([(0, column, 1.0), (0, self.decision, -share)], fixed, fixed)
+            unit = base_w * self.size
+            self._add_rows([itself, (0, self.decision, -(gain_u / unit))], base_u / unit, base_u / unit)
             return
         ratio = self._ratio(g, k)
         share = gain_u[ratio.members] / self.size
-        parts = [(0, column, 1.0), (0, ratio.inverse, -base_u / self.size), (0, ratio.products, -share)]
-        self._add_rows(parts, 0.0, 0.0)
+        self._add_rows([itself, (0, ratio.inverse, -base_u / self.size), (0, ratio.products, -share)], 0.0, 0.0)
 
     def _ratio(self, g: int, k: int) -> Ratio:
         """Columns t and s of program P', shared by utilities of the same w."""
@@ -178,7 +174,7 @@ class Program:
     def _aim(self) -> None:
         """The claim, and what the goal's column stands for: a gap, an accuracy, or standard errors to spare."""
         problem, aim, size = self.problem, self.problem.aim, self.size
-        balanced = self.objective.kind == "balanced"
+        balanced = problem.objective == "balanced"
         spare = problem.scale if balanced else problem.slack
         if spare is None:
             raise OptionError("'balanced' needs standard errors.", "Give the problem its scale.")
@@ -193,36 +189,26 @@ class Program:
             gap = [(row, self.utility[aim.upper, k], sign), (row, self.utility[aim.lower, k], -sign)]
             most, by = aim.most[place] / size, spare.gap[place] / size
             self._add_rows([*gap, *([(row, self.goal, by)] * balanced)], -np.inf, most - by * (not balanced))
-            if self.objective.kind == "fairest":
+            if problem.objective == "fairest":
                 self._add_rows([*gap, (row, self.goal, -1.0)], -np.inf, 0.0)
-        if self.objective.kind == "most_accurate":
-            own = self.utility[self.objective.group, problem.accuracy[0]]
+        if problem.favored is not None:
+            own = self.utility[problem.favored, problem.accuracy[0]]
             self._add_rows([(0, self.goal, 1.0), (0, own, -1.0)], 0.0, 0.0)
 
-    def lp(self, highs: Any) -> Any:
-        """The model as the solver takes it; always a minimization."""
-        row, column, value = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+    def load(self, solver: Any, highs: Any) -> None:
+        """Give the model to the solver; always a minimization."""
         from scipy import sparse
 
+        row, column, value = (np.concatenate(part) for part in zip(*self.entries, strict=True))
         matrix = sparse.csr_array((value, (row, column)), shape=(self.rows, self.columns))
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-        model = highs.HighsLp()
-        model.num_col_, model.num_row_ = self.columns, self.rows
-        cost = np.zeros(self.columns)
-        cost[self.goal] = self.sign
-        model.col_cost_ = cost
-        model.col_lower_, model.col_upper_ = np.concatenate(self.lower), np.concatenate(self.upper)
-        model.row_lower_, model.row_upper_ = np.concatenate(self.row_lower), np.concatenate(self.row_upper)
-        model.a_matrix_.num_col_, model.a_matrix_.num_row_ = self.columns, self.rows
-        model.a_matrix_.format_ = highs.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-        model.a_matrix_.index_ = matrix.indices.astype(np.int32)
-        model.a_matrix_.value_ = matrix.data
-        kinds = np.full(self.columns, highs.HighsVarType.kContinuous, dtype=object)
-        kinds[self.decision] = highs.HighsVarType.kInteger
-        model.integrality_ = kinds.tolist()
-        return model
+        cost, kind = np.zeros(self.columns), np.zeros(self.columns, dtype=np.int32)
+        cost[self.goal], kind[self.decision] = self.problem.sign, int(highs.HighsVarType.kInteger)
+        bounds = [np.concatenate(part) for part in (self.lower, self.upper, self.row_lower, self.row_upper)]
+        form = int(highs.MatrixFormat.kRowwise), int(highs.ObjSense.kMinimize), 0.0
+        entries = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+        solver.passModel(self.columns, self.rows, matrix.nnz, *form, cost, *bounds, *entries, kind)
 
     def vector_of(self, beta: FloatArray) -> FloatArray:
         """Every column's value for a classifier, its margin as wide as the box and the constant allow."""
@@ -231,15 +217,14 @@ class Program:
         score = self.distinct @ inside
         decisions = self.distinct @ beta >= 0
         inside[0] = np.clip(inside[0] - middle_of(score, decisions) - EPSILON / 2, -1.0, 1.0)
-        evaluation = evaluate(self.problem, beta)
         out[self.beta], out[self.decision] = inside, decisions
         sums = self.bases.sum(axis=-1) + self.gains @ decisions
-        out[self.utility] = np.nan_to_num(utilities_of(self.problem, sums[..., None])[..., 0]) / self.size
+        out[self.utility] = np.nan_to_num(self.problem.utilities(sums[..., None])[..., 0]) / self.size
         for ratio in self.ratios.values():
             weight = ratio.base + ratio.gain @ decisions[ratio.members]
             out[ratio.inverse] = 1 / weight if weight > 0 else 0.0
             out[ratio.products] = out[ratio.inverse] * decisions[ratio.members]
-        out[self.goal] = np.nan_to_num(evaluation.values[self.objective.name]) / self.unit
+        out[self.goal] = np.nan_to_num(evaluate(self.problem, beta).value) / self.unit
         return out
 
     def beta_of(self, solution: FloatArray) -> FloatArray:
@@ -257,20 +242,6 @@ def middle_of(score: FloatArray, decisions: BoolArray) -> float:
     return float((score[decisions].min() + score[~decisions].max()) / 2)
 
 
-def by_distinct(problem: LinearProblem, place: IntArray, distinct: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Gains and bases, shape (blocks, M, 2, distinct), and counts, shape (G, distinct), by vector of features."""
-    cell = problem.group * distinct + place
-
-    def add(values: FloatArray) -> FloatArray:
-        """By group and vector of features: (m, ...) -> (G, ..., distinct)."""
-        columns = values.reshape(len(values), -1).T * problem.count
-        sums = [np.bincount(cell, weights=column, minlength=problem.groups * distinct) for column in columns]
-        by_group = np.stack(sums).astype(np.float64).reshape(len(sums), problem.groups, distinct)
-        return np.moveaxis(by_group, 1, 0).reshape(problem.groups, *values.shape[1:], distinct)
-
-    return problem.blocks(add(problem.gain)), problem.blocks(add(problem.base)), add(np.ones(len(problem.count)))
-
-
 @dataclass(frozen=True)
 class Solution:
     """What the solver reached: "optimal" only where it proved that and the rows reproduce it."""
@@ -284,10 +255,9 @@ class Solution:
 
 def solve(
     problem: LinearProblem,
-    objective: str,
     nodes: int,
     start: FloatArray | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[int, float, float], None] | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> Solution:
     """Solve (find_fair), (find_pareto) or the balanced program over linear classifiers with beta in the box.
@@ -302,34 +272,27 @@ def solve(
     """
     highs: Any = importlib.import_module("highspy")  # slow to load, and without types
     begun = time.perf_counter()
-    parsed = parse_objective(objective, problem.groups)
-    if parsed.kind == "balanced" and problem.scale is None:
+    if problem.objective == "balanced" and problem.scale is None:
         if start is None:
             raise OptionError("'balanced' needs a start to take standard errors from.", "Give start=.")
-        problem = scaled_at(problem, start)
-    program = Program(problem, parsed)
+        problem = problem.scaled_at(start)
+    program = Program(problem)
     solver = highs.Highs()
     options = {
-        "output_flag": False,
-        "parallel": "off",
-        "threads": 1,
-        "random_seed": 0,
-        "mip_max_nodes": nodes,
-        "mip_rel_gap": 0.0,
-        "mip_abs_gap": AGREEMENT / 10,
-        "mip_feasibility_tolerance": SOLVER_TOLERANCE,
-        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
+        "output_flag": False, "parallel": "off", "threads": 1, "random_seed": 0,
+        "mip_max_nodes": nodes, "mip_rel_gap": 0.0, "mip_abs_gap": AGREEMENT / 10,
+        "mip_feasibility_tolerance": SOLVER_TOLERANCE, "primal_feasibility_tolerance": SOLVER_TOLERANCE,
         "time_limit": max(0.0, time_limit - (time.perf_counter() - begun)),
-    }
+    }  # fmt: skip
     for name, option in options.items():
         solver.setOptionValue(name, option)
-    solver.passModel(program.lp(highs))
+    program.load(solver, highs)
     if start is not None:
         given = highs.HighsSolution()
         given.col_value = program.vector_of(start).tolist()
         solver.setSolution(given)
     if progress is not None:
-        scale = program.sign * program.unit
+        scale = problem.sign * program.unit
 
         def tell(event: Any) -> None:
             out = event.data_out
@@ -339,28 +302,24 @@ def solve(
         solver.cbMipLogging.subscribe(tell)
     solver.run()
     if solver.getModelStatus() == highs.HighsModelStatus.kTimeLimit:
-        raise RuleError(
-            f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:,.0f} s.",
-            f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.",
-        )
-    return _read(solver, highs, program, objective, start)
+        what = f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:g} s."
+        raise RuleError(what, f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.")
+    return _read(solver, highs, program, start)
 
 
-def _read(solver: Any, highs: Any, program: Program, objective: str, start: FloatArray | None) -> Solution:
+def _read(solver: Any, highs: Any, program: Program, start: FloatArray | None) -> Solution:
     """What the solver says, believed only as far as the rows reproduce it."""
-    status, info = solver.getModelStatus(), solver.getInfo()
-    problem, sign = program.problem, program.sign
+    status, info, problem = solver.getModelStatus(), solver.getInfo(), program.problem
     impossible = status in (highs.HighsModelStatus.kInfeasible, highs.HighsModelStatus.kUnboundedOrInfeasible)
     candidates = [] if start is None else [start * power_of_two(start)]
     if info.primal_solution_status == highs.SolutionStatus.kSolutionStatusFeasible:
         candidates.append(program.beta_of(np.asarray(solver.getSolution().col_value)))
-    evaluated = [(beta, evaluate(problem, beta)) for beta in candidates]
-    feasible = [(each.values[objective], beta) for beta, each in evaluated if each.feasible(objective)]
-    bound = None if impossible else sign * program.unit * float(info.mip_dual_bound)
-    bound = bound if bound is not None and np.isfinite(bound) else None
+    feasible = [found for beta in candidates if (found := evaluate(problem, beta)).feasible]
+    dual = problem.sign * program.unit * float(info.mip_dual_bound)
+    bound = None if impossible or not np.isfinite(dual) else dual
     if not feasible:
         return Solution("infeasible" if impossible else "node_limit", None, None, bound, None)
-    value, beta = min(feasible, key=lambda pair: sign * pair[0])
-    gap = None if bound is None else abs(value - bound)
+    best = min(feasible, key=lambda found: problem.sign * found.value)
+    gap = None if bound is None else abs(best.value - bound)
     proven = status == highs.HighsModelStatus.kOptimal and gap is not None and gap <= AGREEMENT * program.unit
-    return Solution("optimal" if proven else "node_limit", beta, value, bound, gap)
+    return Solution("optimal" if proven else "node_limit", best.beta, best.value, bound, gap)

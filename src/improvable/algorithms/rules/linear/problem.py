@@ -1,4 +1,7 @@
-"""The search for an improving linear classifier, stated once for every way of solving it (Appendix F)."""
+"""The search for an improving linear classifier, stated once for every way of solving it (Appendix F).
+
+First the claim in numbers, then the problem, then what a linear classifier is worth on its rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +19,7 @@ U, W = 0, 1
 ANY_IMPROVEMENT = Claim()
 TOLERANCE = 1e-9  # relative: what sums may be off by rounding
 EVERYONE = "everyone"
+UNDEFINED = 1_000.0  # a utility without a value is worse than any shortfall
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,7 @@ def aim_at(
         before = (weights @ accuracy).T
     else:
         weights, before = np.eye(groups), accuracy.T
-    labels, gap_labels = (
-        list(given) or [""] * values.shape[1] for given, values in zip(utilities, (accuracy, fairness), strict=True)
-    )
+    labels, gap_labels = utilities[0] or [""] * accuracy.shape[1], utilities[1] or [""] * fairness.shape[1]
     deltas = np.array([[claim.delta_of(name, label) for name in names] for label in labels])
     gap_deltas = np.array([claim.gap_delta(label) for label in gap_labels])
     ratio = claim.form == "ratio"
@@ -106,22 +108,6 @@ def aim_at(
 
 
 @dataclass(frozen=True)
-class Objective:
-    """What to optimize: "fairest", "most_accurate:K" (K a group's index; otherwise -1) or "balanced"."""
-
-    kind: str
-    group: int = -1
-
-    @property
-    def name(self) -> str:
-        return self.kind if self.group < 0 else f"{self.kind}:{self.group}"
-
-    @property
-    def minimized(self) -> bool:
-        return self.kind == "fairest"
-
-
-@dataclass(frozen=True)
 class Scale:
     """A number for each component of the claim: standard errors of improvements, or what they must exceed."""
 
@@ -134,7 +120,6 @@ class LinearProblem:
     """Find beta such that D = 1(X'beta >= 0) improves on the status quo on the training rows.
 
     Sums over a group are sum_j count_j (base_j + gain_j D_j), and U = sum of u / sum of w, equation (1).
-
     With a capacity, floor(capacity * total) of the count are selected, never more; less only by what ties make
     unavoidable, that is by less than the largest count of rows with equal features.
 
@@ -156,6 +141,7 @@ class LinearProblem:
     capacity: float | None = None  # share of the total count to select
     signs: IntArray | None = None  # (d,), +1: the coefficient is >= 0; -1: <= 0; 0: free, as the constant always is
     selection_gap: float | None = None  # bound on the largest difference of selection rates between groups
+    objective: str = "fairest"
     claim: Claim = ANY_IMPROVEMENT
     levels: tuple[str, ...] = ()  # the groups as the claim names them; their codes where empty
     labels: tuple[str, ...] = ()  # the utilities as the claim names them; without, it names none
@@ -164,14 +150,11 @@ class LinearProblem:
     scale: Scale | None = None  # standard errors held fixed; without, those of the classifier that is evaluated
 
     def __post_init__(self) -> None:
-        m, d = self.features.shape
-        groups, utilities = self.status_quo.shape
+        (m, d), (groups, utilities) = self.features.shape, self.status_quo.shape
         fits = [self.count.shape == (m,), (self.count > 0).all(), self.group.shape == (m,)]
         fits += [part.shape == (m, utilities, 2) for part in (self.base, self.gain, self.status_quo_rows)]
         if not all(fits) or (self.signs is not None and self.signs.shape != (d,)):
-            raise OptionError(
-                "the arrays of a linear problem do not fit together.", "See LinearProblem for their shapes."
-            )
+            raise OptionError("the arrays of a linear problem do not fit together.", "LinearProblem says their shapes.")
         if (self.features[:, 0] != 1).any() or (self.signs is not None and self.signs[0] != 0):
             raise OptionError("the first feature of a linear problem is the constant 1.", "Its sign is free.")
         if not self.accuracy or not self.fairness or groups < 2:
@@ -181,6 +164,8 @@ class LinearProblem:
         if self.capacity is not None and self.capacity * self.count.sum() * (1 + TOLERANCE) < 1:
             what = f"{self.capacity:g} of {self.count.sum():,.0f} training rows"
             raise OptionError(f"a capacity of {what} is below one row.", "Give a larger capacity.")
+        if self.objective not in self.objectives:
+            raise OptionError(f"there is no objective '{self.objective}'.", nearest(self.objective, self.objectives))
 
     @property
     def groups(self) -> int:
@@ -188,30 +173,38 @@ class LinearProblem:
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        return objectives(self.groups)
+        """Every objective that a problem of these groups can have."""
+        return ("fairest", *(f"most_accurate:{g}" for g in range(self.groups)), "balanced")
+
+    @property
+    def sign(self) -> float:
+        """Of the objective when it is minimized."""
+        return 1.0 if self.objective == "fairest" else -1.0
+
+    @property
+    def favored(self) -> int | None:
+        """The group whose accuracy is maximized."""
+        kind, _, group = self.objective.partition(":")
+        return int(group) if kind == "most_accurate" else None
 
     @cached_property
     def aim(self) -> Aim:
         """The claim as bounds on utilities."""
         accuracy, fairness = list(self.accuracy), list(self.fairness)
         everyone = utilities_of((self.status_quo_rows * self.count[:, None, None]).sum(axis=0))[accuracy]
-        return aim_at(
-            self.claim,
-            self.levels or tuple(map(str, range(self.groups))),
-            self.status_quo[:, accuracy],
-            self.status_quo[:, fairness],
-            everyone,
-            [k in self.lower_is_better for k in fairness],
-            ([self.labels[k] for k in accuracy], [self.labels[k] for k in fairness]) if self.labels else ((), ()),
-        )
+        levels = self.levels or tuple(map(str, range(self.groups)))
+        lower = [k in self.lower_is_better for k in fairness]
+        labels = [[self.labels[k] for k in kind if self.labels] for kind in (accuracy, fairness)]
+        now = self.status_quo[:, accuracy], self.status_quo[:, fairness]
+        return aim_at(self.claim, levels, *now, everyone, lower, (labels[0], labels[1]))
 
     @cached_property
     def slack(self) -> Scale:
         """Iota for each component."""
         if isinstance(self.iota, Scale):
             return self.iota
-        shape = len(self.fairness), len(self.aim.upper)
-        return Scale(np.full(self.aim.least.shape, self.iota), np.full(shape, self.iota))
+        shapes = self.aim.least.shape, (len(self.fairness), len(self.aim.upper))
+        return Scale(*(np.full(shape, self.iota) for shape in shapes))
 
     @cached_property
     def units(self) -> FloatArray:
@@ -227,60 +220,69 @@ class LinearProblem:
 
     @cached_property
     def group_totals(self) -> FloatArray:
-        return group_sums(self, self.count)
+        return self.by_group(self.count)
 
     @cached_property
     def base_sums(self) -> FloatArray:
         """Sums where nobody is selected, shape (blocks, M, 2)."""
-        return self.blocks(group_sums(self, self.base * self.count[:, None, None]))
+        return self.blocks(self.by_group(self.base * self.count[:, None, None]))
 
     @cached_property
     def least_weight(self) -> FloatArray:
         """What a sum of w must exceed to count as more than rounding, shape (blocks, M)."""
         most = np.maximum(self.base[..., W], self.base[..., W] + self.gain[..., W]) * self.count[:, None]
-        return TOLERANCE * self.blocks(group_sums(self, most))
+        return TOLERANCE * self.blocks(self.by_group(most))
 
     @cached_property
     def capacity_range(self) -> tuple[float, float] | None:
         """Least and most total count to select; None without a capacity."""
         if self.capacity is None:
             return None
-        total = float(self.count.sum())
-        limit = self.capacity * total * (1 + TOLERANCE)
+        limit = self.capacity * float(self.count.sum()) * (1 + TOLERANCE)
         _, place = np.unique(self.features, axis=0, return_inverse=True)
         tied = float(np.bincount(place.ravel(), weights=self.count).max())
         if (self.count == np.round(self.count)).all():
             return max(0.0, np.floor(limit) - tied + 1), float(np.floor(limit))
         return max(0.0, limit - tied), limit
 
+    @cached_property
+    def needed(self) -> BoolArray:
+        """Which utilities the claim or the objective is about, shape (blocks, M)."""
+        out = np.zeros(self.least_weight.shape, dtype=np.bool_)
+        out[: self.groups, list(self.fairness)] = True
+        for k in self.accuracy:
+            out[:, k] |= self.aim.weights.any(axis=0)
+        if self.favored is not None:
+            out[self.favored, self.accuracy[0]] = True
+        return out
+
+    def scaled_at(self, beta: FloatArray) -> "LinearProblem":
+        """The same problem with its standard errors fixed at those of this classifier."""
+        return replace(self, scale=standard_errors(self, self.decide(beta)))
+
     def decide(self, beta: FloatArray) -> BoolArray:
         """D = 1(X'beta >= 0); by einsum, because BLAS may round differently with another number of threads."""
         return np.asarray(np.einsum("md,d->m", self.features, beta) >= 0)
+
+    def by_group(self, values: FloatArray) -> FloatArray:
+        """Add up rows by group: (m, ...) -> (G, ...)."""
+        return sums_by(self.group, self.groups, values)
 
     def blocks(self, sums: FloatArray) -> FloatArray:
         """Sums of everyone below those of the groups, where the claim asks for them."""
         return np.concatenate([sums, sums.sum(axis=0, keepdims=True)]) if self.aim.pooled else sums
 
+    def utilities(self, sums: FloatArray) -> FloatArray:
+        """U = sum of u / sum of w, equation (1): (blocks, M, 2, B) -> (blocks, M, B), NaN where w sums to zero."""
+        u, w = sums[:, :, U], sums[:, :, W]
+        return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > self.least_weight[..., None]))
 
-def objectives(groups: int) -> tuple[str, ...]:
-    """The names of all objectives."""
-    return ("fairest", *(f"most_accurate:{g}" for g in range(groups)), "balanced")
 
-
-def parse_objective(objective: str, groups: int) -> Objective:
-    """An objective from its name.
-
-    Examples
-    --------
-    >>> parse_objective("most_accurate:1", groups=2)
-    Objective(kind='most_accurate', group=1)
-    """
-    kind, _, group = objective.partition(":")
-    if kind == "most_accurate" and group.isdecimal() and int(group) < groups:
-        return Objective(kind, int(group))
-    if objective in ("fairest", "balanced"):
-        return Objective(kind)
-    raise OptionError(f"there is no objective '{objective}'.", nearest(objective, objectives(groups)))
+def sums_by(code: IntArray, codes: int, values: FloatArray) -> FloatArray:
+    """Add up rows by a code from 0 to below `codes`: (m, ...) -> (codes, ...)."""
+    columns = values.reshape(len(values), -1).T
+    sums = [np.bincount(code, weights=column, minlength=codes) for column in columns]
+    return np.stack(sums, axis=1).astype(np.float64).reshape(codes, *values.shape[1:])
 
 
 def power_of_two(beta: FloatArray) -> float:
@@ -288,20 +290,129 @@ def power_of_two(beta: FloatArray) -> float:
     return float(2.0 ** -np.ceil(np.log2(np.abs(beta).max()))) if beta.any() else 1.0
 
 
-def group_sums(problem: LinearProblem, values: FloatArray) -> FloatArray:
-    """Add up rows by group: (m, ...) -> (G, ...)."""
-    columns = values.reshape(len(values), -1).T
-    sums = [np.bincount(problem.group, weights=column, minlength=problem.groups) for column in columns]
-    return np.stack(sums, axis=1).astype(np.float64).reshape(problem.groups, *values.shape[1:])
-
-
 def merge_rows(problem: LinearProblem) -> LinearProblem:
     """The same problem with rows of equal features, contributions and group counted as one."""
-    parts = [problem.group, problem.features, problem.base, problem.gain, problem.status_quo_rows]
-    table = (
-        np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1) + 0.0
-    )  # -0.0 becomes 0.0: equal bits
-    _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    rows = {name: getattr(problem, name)[first] for name in ("features", "group", "base", "gain", "status_quo_rows")}
+    parts = {name: getattr(problem, name) for name in ("group", "features", "base", "gain", "status_quo_rows")}
+    table = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
+    _, first, place = np.unique(table + 0.0, axis=0, return_index=True, return_inverse=True)  # -0.0 becomes 0.0
     count = np.bincount(place.ravel(), weights=problem.count).astype(np.float64)
-    return replace(problem, count=count, **rows)
+    return replace(problem, count=count, **{name: part[first] for name, part in parts.items()})
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A linear classifier, and what it does on the training rows."""
+
+    beta: FloatArray
+    decisions: BoolArray
+    utilities: FloatArray  # (G, M), NaN where undefined
+    value: float  # of the objective
+    violation: float  # of all constraints, relative to the sizes of utilities
+
+    @property
+    def feasible(self) -> bool:
+        return self.violation == 0
+
+
+def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
+    """Decisions, utilities, constraints and objective of a linear classifier, from the rows."""
+    decisions = problem.decide(beta)
+    gained = problem.by_group(problem.gain * (problem.count * decisions)[:, None, None])
+    selected = problem.by_group(problem.count * decisions)
+    sums = (problem.base_sums + problem.blocks(gained))[..., None]
+    free = problem.objective == "balanced" and problem.scale is None
+    missed, value = judge(problem.scaled_at(beta) if free else problem, sums, selected[:, None])
+    low, high = problem.bounds
+    missed["box"] = np.maximum(low - beta, beta - high).clip(0).max(keepdims=True)
+    return Evaluation(
+        beta=beta,
+        decisions=decisions,
+        utilities=problem.utilities(sums)[: problem.groups, :, 0],
+        value=np.nan if missed["undefined"][0] else float(value[0]),
+        violation=float(sum(amount[0] for amount in missed.values())),
+    )
+
+
+def judge(problem: LinearProblem, sums: FloatArray, selected: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
+    """How far each of B classifiers is from feasible, by constraint, and its objective; arrays of shape (B,).
+
+    From sums of shape (blocks, M, 2, B) and the count of the selected in each group, shape (G, B). The objective is
+    meaningless where "undefined" is violated.
+    """
+    aim, slack, scale = problem.aim, problem.slack, problem.scale
+    utilities = problem.utilities(sums)
+    undefined = np.isnan(utilities)
+    missed = {"undefined": UNDEFINED * (undefined & problem.needed[..., None]).sum(axis=(0, 1))}
+    if undefined.any():
+        poor = problem.status_quo.min(axis=0) - problem.units
+        utilities = np.where(undefined, poor[:, None], utilities)
+    accuracy, fairness = list(problem.accuracy), list(problem.fairness)
+    spare = aim.accuracies(utilities[:, accuracy]) - aim.least.T[..., None]
+    differences = aim.differences(utilities[: problem.groups, fairness])
+    if problem.objective == "balanced":
+        assert scale is not None
+        margins = (spare, scale.accuracy), (aim.most[:, None] - differences, scale.gap)
+        value = np.minimum(*((amount / error.T[..., None]).min(axis=(0, 1)) for amount, error in margins))
+    else:
+        units = problem.units[:, None]
+        missed["accuracy"] = _positive((slack.accuracy.T[..., None] - spare) / units[accuracy]).sum(axis=(0, 1))
+        excess = (differences - aim.most[:, None] + slack.gap.T[..., None]).max(axis=0)
+        missed["fairness"] = _positive(excess / units[fairness]).sum(axis=0)
+        value = differences.max(axis=(0, 1)) if problem.favored is None else utilities[problem.favored, accuracy[0]]
+    if problem.selection_gap is not None:
+        rates = selected / problem.group_totals[:, None]
+        missed["selection_gap"] = _positive(np.ptp(rates, axis=0) - problem.selection_gap)
+    if problem.capacity_range is not None:
+        least, most = problem.capacity_range
+        total, chosen = problem.group_totals.sum(), selected.sum(axis=0)
+        missed["capacity"] = _positive((chosen - most) / total) + _positive((least - chosen) / total)
+    return missed, value
+
+
+def _positive(amount: FloatArray) -> FloatArray:
+    return np.where(amount > TOLERANCE, amount, 0.0)
+
+
+def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
+    """Delta-method standard errors of what exceeds the claim, from the rows' influence on U1 and U0.
+
+    A candidate that decides as the status quo has differences without variance. So that nothing is divided by zero, a
+    standard error is at least a tenth of what it would be if both algorithms saw different rows, and at least the size
+    of the utility divided by the rows of the (smallest) group.
+    """
+    aim, accuracy = problem.aim, list(problem.accuracy)
+    new, old = problem.base + problem.gain * decisions[:, None, None], problem.status_quo_rows
+    after, before = (_influence(problem, rows, pooled=False) for rows in (new, old))
+    whole = [_influence(problem, rows, pooled=True) for rows in (new, old)] if aim.pooled else [after, before]
+
+    def total(squares: FloatArray) -> FloatArray:
+        return np.asarray(np.einsum("m...,m->...", squares, problem.count))  # BLAS may round by the number of threads
+
+    def error(one: FloatArray, other: FloatArray, one_row: FloatArray | float) -> FloatArray:
+        least = np.maximum(0.01 * total(one**2 + other**2), one_row)
+        return np.sqrt(np.maximum(total((one - other) ** 2), least))
+
+    totals = np.append(problem.group_totals, problem.group_totals.sum())[: aim.weights.shape[1]]
+    errors = np.empty((len(accuracy), len(aim.weights)))
+    for c, (weights, slope) in enumerate(zip(aim.weights, aim.slope.T, strict=True)):
+        share = np.ones(len(new)) if aim.pooled else weights[problem.group]
+        mine, theirs = (share[:, None] * part[:, accuracy] for part in whole)
+        errors[:, c] = error(mine, slope * theirs, problem.units[accuracy] ** 2 * ((weights / totals) ** 2).sum())
+    sides, gap = np.eye(problem.groups), np.empty((len(problem.fairness), len(aim.upper)))
+    for row, k in enumerate(problem.fairness):
+        high, low = aim.reference[row]
+        then = aim.gap_slope[row] * (sides[high] - sides[low])[problem.group] * before[:, k]
+        one_row = float((problem.units[k] / problem.group_totals.min()) ** 2)
+        for column, (g, h) in enumerate(zip(aim.upper, aim.lower, strict=True)):
+            gap[row, column] = error(then, (sides[g] - sides[h])[problem.group] * after[:, k], one_row)
+    return Scale(errors, gap)
+
+
+def _influence(problem: LinearProblem, rows: FloatArray, pooled: bool) -> FloatArray:
+    """(u - U w) / sum of w, with U of the row's group or of everyone: (m, M, 2) -> (m, M); 0 where U is undefined."""
+    sums = problem.by_group(rows * problem.count[:, None, None])
+    sums = np.broadcast_to(sums.sum(axis=0), sums.shape) if pooled else sums
+    defined = sums[..., W] > problem.least_weight[: problem.groups]
+    weight = np.where(defined, sums[..., W], np.inf)[problem.group]
+    utilities = np.divide(sums[..., U], sums[..., W], out=np.zeros(defined.shape), where=defined)[problem.group]
+    return np.asarray((rows[..., U] - utilities * rows[..., W]) / weight)

@@ -1,7 +1,7 @@
 """Search for an improving linear classifier itself, rather than predict and threshold: Appendix F of the paper."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isqrt
@@ -14,9 +14,8 @@ from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import LinearClassifier
 from improvable.algorithms.rules.base import Family, Selection, Training
-from improvable.algorithms.rules.linear.evaluate import standard_errors
 from improvable.algorithms.rules.linear.milp import TIME_LIMIT, entries_of, solve
-from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows
+from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows, standard_errors
 from improvable.algorithms.rules.linear.search import search
 from improvable.errors import OptionError, RuleError, nearest
 from improvable.inference.bootstrap import child
@@ -63,9 +62,7 @@ class LinearRule:
                 raise OptionError("'balanced' has no iota.", "It maximizes what iota only bounds; leave it out.")
             parse_iota(self.iota)
         if self.nodes is not None and (self.method != PROGRAM or self.nodes < 1):
-            raise OptionError(
-                f"{self.method} cannot have nodes={self.nodes}.", "Nodes of linear_program are at least 1."
-            )
+            raise OptionError(f"{self.method} cannot have nodes={self.nodes}.", "linear_program has at least 1.")
 
     @property
     def name(self) -> str:
@@ -75,17 +72,17 @@ class LinearRule:
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
         problem, start, classifier = _state(training, status_quo, self)
-        problem, objective = merge_rows(problem), self._objective(training)
+        problem = merge_rows(problem)
         restarts = next(times for size, times in RESTARTS if problem.features.size <= size)
         if self.objective != "balanced":
             amount, in_errors = parse_iota(IOTA if self.iota is None else self.iota)
             iota: float | Scale = amount
             if in_errors and amount > 0:  # standard errors are those of what is found without iota
-                start = search(problem, objective, start, child(training.seed, 1), 0).beta
+                start = search(problem, start, child(training.seed, 1), 0).beta
                 errors = standard_errors(problem, problem.decide(start))
                 iota = Scale(amount * errors.accuracy, amount * errors.gap)
             problem = replace(problem, iota=iota)
-        found = search(problem, objective, start, child(training.seed, 0), restarts)
+        found = search(problem, start, child(training.seed, 0), restarts)
         if self.method == SEARCH:
             status = "feasible" if found.feasible else "nothing feasible found"
             notes: dict[str, Any] = {"status": status, "objective": _plain(found.value), "violation": found.violation}
@@ -96,34 +93,22 @@ class LinearRule:
         def tell(node: int, value: float, bound: float) -> None:
             training.report(f"program, node {node:,} of {nodes:,}: value {value:.4g}, bound {bound:.4g}")
 
-        solution = solve(problem, objective, nodes, found.beta, tell, self.time_limit)
-        notes = {
-            "status": solution.status,
-            "objective": _plain(solution.value),
-            "bound": _plain(solution.bound),
-            "gap": _plain(solution.gap),
-            "nodes": nodes,
-        }
+        solution = solve(problem, nodes, found.beta, tell, self.time_limit)
+        reached = {"objective": solution.value, "bound": solution.bound, "gap": solution.gap}
+        notes = {"status": solution.status, **{name: _plain(value) for name, value in reached.items()}, "nodes": nodes}
         return Selection(None if solution.beta is None else classifier(solution.beta), notes)
 
-    def _objective(self, training: Training) -> str:
-        kind, _, group = self.objective.partition(":")
-        if kind != "most_accurate":
-            return kind
-        levels = training.sample.grouping.attributes[0].levels
-        if group not in levels:
-            raise OptionError(f"'{self.objective}' names no group.", nearest(group, levels))
-        return f"most_accurate:{levels.index(group)}"
+
+def _objective(objective: str, levels: Sequence[str]) -> str:
+    """With the group's code instead of its name."""
+    kind, _, group = objective.partition(":")
+    if kind == "most_accurate" and group not in levels:
+        raise OptionError(f"'{objective}' names no group.", nearest(group, levels))
+    return f"{kind}:{levels.index(group)}" if kind == "most_accurate" else kind
 
 
 def parse_iota(iota: float | str) -> tuple[float, bool]:
-    """A constant, or a multiple of standard errors.
-
-    Examples
-    --------
-    >>> parse_iota("0.01"), parse_iota("1.5se")
-    ((0.01, False), (1.5, True))
-    """
+    """An amount, and whether it is a multiple of standard errors, as 1.5 is in 1.5se."""
     text = str(iota)
     try:
         amount = float(text.removesuffix("se"))
@@ -135,13 +120,7 @@ def parse_iota(iota: float | str) -> tuple[float, bool]:
 
 
 def linear_rule(method: str, setting: str) -> LinearRule:
-    """Parse ``OBJECTIVE:iota=0.01:nodes=500``; the objective may be left out, and so may the others.
-
-    Examples
-    --------
-    >>> linear_rule("linear_program", "most_accurate:black:iota=2se:nodes=50")
-    LinearRule(method='linear_program', objective='most_accurate:black', iota='2se', nodes=50, time_limit=1800.0)
-    """
+    """Parse ``OBJECTIVE:iota=0.01:nodes=500``; the objective may be left out, and so may the others."""
     parts, settings = setting.split(":") if setting else [], dict[str, str]()
     while parts and (found := re.fullmatch(r"([a-z_]+)=(.*)", parts[-1])) and parts[-2:-1] != ["most_accurate"]:
         key, value = found.groups()
@@ -152,9 +131,8 @@ def linear_rule(method: str, setting: str) -> LinearRule:
     objective = ":".join(parts) or "balanced"
     kind, _, group = objective.partition(":")
     if kind not in OBJECTIVES or (kind == "most_accurate") != bool(group):
-        raise OptionError(
-            f"'{objective}' is not an objective of {method}.", "Write balanced, fairest or most_accurate:GROUP."
-        )
+        how = "Write balanced, fairest or most_accurate:GROUP."
+        raise OptionError(f"'{objective}' is not an objective of {method}.", how)
     nodes = settings.get("nodes")
     if nodes is not None and not nodes.isdecimal():
         raise OptionError(f"nodes is '{nodes}'.", "It is a whole number, such as nodes=500.")
@@ -166,20 +144,15 @@ def _plain(value: float | None) -> float | None:
 
 
 def _negated(design: Design) -> Claim:
-    """The claim about the negative of every accuracy utility that is better when lower.
-
-    U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
-    """
+    """The claim about the negative of every accuracy utility that is better when lower."""
+    # U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
     claim, asked = design.question.claim, [design.utilities[k] for k in design.accuracy]
     lower = {utility.label for utility in asked if not utility.higher_is_better}
     if claim.form == "difference" or not lower:
         return claim
-    deltas = turned(
-        claim.delta_accuracy,
-        lambda utility, delta: -delta if utility in lower else delta,
-        [utility.label for utility in asked],
-    )
-    return replace(claim, delta_accuracy=deltas)
+    labels = [utility.label for utility in asked]
+    negated = turned(claim.delta_accuracy, lambda utility, delta: -delta if utility in lower else delta, labels)
+    return replace(claim, delta_accuracy=negated)
 
 
 def contributions_of(training: Training, status_quo: Algorithm, name: str) -> FloatArray:
@@ -193,17 +166,14 @@ def contributions_of(training: Training, status_quo: Algorithm, name: str) -> Fl
         raise RuleError(f"rule '{name}' decides 0 or 1.", "Use a predictive rule for prices.")
     for utility in design.measured:
         if utility.formula or utility.between != "difference":
-            raise RuleError(
-                f"rule '{name}' cannot aim at '{utility.label}', which is not a ratio of two sums "
-                "compared by its difference.",
-                "Use a predictive rule, such as forest, or another utility.",
-            )
+            kind = "which is not a ratio of two sums compared by its difference."
+            how = "Use a predictive rule, such as forest, or another utility."
+            raise RuleError(f"rule '{name}' cannot aim at '{utility.label}', {kind}", how)
     now = decide(status_quo, training.rows, "status quo")
     decisions = [np.zeros(len(now)), np.ones(len(now)), now]
     rows = contributions(design.utilities, training.rows, training.sample.outcomes, decisions)
-    for m in design.accuracy:
-        if not design.utilities[m].higher_is_better:
-            rows[:, m, :, U] *= -1
+    lower = [m for m in design.accuracy if not design.utilities[m].higher_is_better]
+    rows[:, lower, :, U] *= -1
     return rows
 
 
@@ -219,8 +189,7 @@ def _state(
     mean, spread = matrix.mean(axis=0), matrix.std(axis=0)
     spread[spread == 0] = 1.0
     features = np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])
-    relative = sample.relative_weights
-    count = np.ones(len(rows)) if relative is None else relative
+    count = np.ones(len(rows)) if sample.relative_weights is None else sample.relative_weights
     levels = sample.grouping.attributes[0].levels
     weighted = rows[:, :, 2] * count[:, None, None]
     sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(len(levels))])
@@ -237,6 +206,7 @@ def _state(
         capacity=training.constraints.capacity,
         signs=np.array([0, *(training.constraints.monotone.get(name, 0) for name in columns)], dtype=np.int64),
         selection_gap=training.constraints.selection_gap,
+        objective=_objective(rule.objective, levels),
         claim=_negated(design),
         levels=tuple(levels),
         labels=tuple(utility.label for utility in design.utilities),

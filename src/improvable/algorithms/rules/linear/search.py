@@ -9,15 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.rules.linear.evaluate import Evaluation, evaluate, judge, scaled_at
-from improvable.algorithms.rules.linear.problem import (
-    LinearProblem,
-    Objective,
-    U,
-    W,
-    parse_objective,
-    power_of_two,
-)
+from improvable.algorithms.rules.linear.problem import Evaluation, LinearProblem, U, W, evaluate, judge, power_of_two
 from improvable.errors import OptionError
 
 MAX_STEP = 1e6  # in units of the box: beyond, the other coefficients are lost to rounding
@@ -29,20 +21,7 @@ RANDOM, PULLED = -1, -2
 OTHER_LINES = (RANDOM, PULLED, PULLED, PULLED)
 SPREADS = (0.05, 0.2, 0.5, 1.0)
 
-
-@dataclass(frozen=True)
-class Found:
-    """The best classifier that a search came across.
-
-    Its value is re-evaluated from the rows; for "balanced" with the standard errors of `beta` itself, unless the
-    problem fixes them. That nothing feasible was found proves nothing.
-    """
-
-    beta: FloatArray  # its largest coefficient is between one half and one in size
-    value: float
-    feasible: bool
-    violation: float
-    evaluation: Evaluation
+Span = tuple[float, float]  # the smallest and largest step along a line
 
 
 @dataclass(frozen=True)
@@ -70,8 +49,8 @@ class Step:
 class Rows:
     """A problem's rows, laid out for sweeping."""
 
-    def __init__(self, problem: LinearProblem, objective: Objective) -> None:
-        self.problem, self.objective = problem, objective
+    def __init__(self, problem: LinearProblem) -> None:
+        self.problem = problem
         self.columns = np.ascontiguousarray(problem.features.T)
         weighted = problem.gain * problem.count[:, None, None]
         changing = np.argwhere((problem.gain != 0).any(axis=0))
@@ -91,62 +70,50 @@ class Rows:
     def judge(self, gained: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Violation and loss of B classifiers from their tracked sums, shape (tracked, B)."""
         problem = self.problem
-        sums = np.empty((*problem.base_sums.shape, gained.shape[1]))
-        sums[...] = problem.base_sums[..., None]
+        sums = np.repeat(problem.base_sums[..., None], gained.shape[1], axis=-1)
         for line, (g, k, part) in zip(gained, self.tracked, strict=False):
             sums[g, k, part] += line
             if problem.aim.pooled:
                 sums[-1, k, part] += line
-        missed, value = judge(problem, self.objective, sums, gained[len(self.tracked) :], problem.scale)
-        violation = np.sum(list(missed.values()), axis=0)
-        return violation, value if self.objective.minimized else -value
+        missed, value = judge(problem, sums, gained[len(self.tracked) :])
+        return np.sum(list(missed.values()), axis=0), problem.sign * value
 
     def merit(self, gained: FloatArray) -> Merit:
-        violation, loss = self.judge(gained)
-        return Merit(float(violation[0]), float(loss[0]))
+        return Merit(*(float(part[0]) for part in self.judge(gained)))
 
     def merit_of(self, decisions: BoolArray) -> Merit:
         return self.merit(self.flow[:, decisions].sum(axis=1)[:, None])
 
 
-def search(
-    problem: LinearProblem, objective: str, start: FloatArray, seed: np.random.SeedSequence, restarts: int
-) -> Found:
+def search(problem: LinearProblem, start: FloatArray, seed: np.random.SeedSequence, restarts: int) -> Evaluation:
     """Improve a linear classifier by exact line searches, from `start` and then `restarts` times from nearby.
 
     Each line search finds the best point of its line: first the least total violation of the constraints, then the
     best objective. Lines are the coefficients, one after another, and directions that are random or along which rows
-    near the cutoff pull the utilities some random way, until none improves. Not a proven optimum of the problem.
+    near the cutoff pull the utilities some random way, until none improves. Not a proven optimum of the problem, and
+    that nothing feasible was found proves nothing. The largest coefficient found is between one half and one in size.
 
     With a capacity the constant is set so that the highest scores fill the capacity. Which rows these are is exact at
     each point visited, but not every point of a line is: see `_visits`. For "balanced" the standard errors are fixed at
     those of the start, then at those of the classifier so found, unless the problem fixes them.
     """
-    parsed = parse_objective(objective, problem.groups)
     if start.shape != (problem.features.shape[1],) or not np.isfinite(start).all():
         raise OptionError("the start of a search is one finite number for each feature.")
     rng = np.random.default_rng(seed)
     beta = _inside(problem, start)
-    if parsed.kind != "balanced" or problem.scale is not None:
-        return _found(problem, objective, _descend_often(Rows(problem, parsed), beta, rng, restarts))
-    tried = [beta]
+    if problem.objective != "balanced" or problem.scale is not None:
+        return evaluate(problem, _descend_often(Rows(problem), beta, rng, restarts))
+    tried = []
     for share in (restarts - restarts // 2, restarts // 2):
-        scaled = Rows(scaled_at(problem, tried[-1]), parsed)
-        tried.append(_descend_often(scaled, tried[-1], rng, share))
-    candidates = [_found(problem, objective, beta) for beta in tried[1:]]
-    return min(candidates, key=lambda found: (found.violation, -found.value))
-
-
-def _found(problem: LinearProblem, objective: str, beta: FloatArray) -> Found:
-    evaluation = evaluate(problem, beta)
-    violation = sum(evaluation.violations[objective].values())
-    return Found(beta, evaluation.values[objective], evaluation.feasible(objective), violation, evaluation)
+        beta = _descend_often(Rows(problem.scaled_at(beta)), beta, rng, share)
+        tried.append(evaluate(problem, beta))
+    return min(tried, key=lambda found: (found.violation, -found.value))
 
 
 def _descend_often(rows: Rows, start: FloatArray, rng: np.random.Generator, restarts: int) -> FloatArray:
     best, merit = _descend(rows, start, rng)
     for restart in range(restarts):
-        if rows.objective.minimized and merit.violation == 0 and merit.loss <= 0:
+        if rows.problem.sign > 0 and merit.violation == 0 and merit.loss <= 0:
             break  # no gap can be below zero
         center = start if restart % 4 == 3 else best
         spread = SPREADS[restart % len(SPREADS)] * np.abs(center).mean()
@@ -160,7 +127,7 @@ def _descend_often(rows: Rows, start: FloatArray, rng: np.random.Generator, rest
 def _descend(rows: Rows, beta: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, Merit]:
     """Line searches over all coefficients and some random directions until a whole pass improves nothing."""
     tied, size = rows.problem.capacity is not None, len(beta)
-    first = int(tied)
+    first = int(tied)  # with a capacity, the constant is not free
     beta, score, merit = _settle(rows, beta)
     for _ in range(PASSES):
         kept = beta, merit
@@ -187,8 +154,7 @@ def _settle(rows: Rows, beta: FloatArray) -> tuple[FloatArray, FloatArray, Merit
     if rows.problem.capacity is None:
         score = np.einsum("md,d->m", rows.problem.features, beta)
         return beta, score, rows.merit_of(score >= 0)
-    beta = beta.copy()
-    beta[0] = 0.0
+    beta = np.append(0.0, beta[1:])
     score = np.einsum("md,d->m", rows.problem.features, beta)
     gained, cutoff = _fill(rows, score[None, :])
     beta[0] = -cutoff[0]
@@ -205,10 +171,8 @@ def _inside(problem: LinearProblem, beta: FloatArray) -> FloatArray:
 
 def _direction(rows: Rows, beta: FloatArray, margin: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """One coefficient, a random direction, or one along which rows near the cutoff pull utilities some random way."""
-    direction = np.zeros(len(beta))
     if k >= 0:
-        direction[k] = 1.0
-        return direction
+        return np.asarray(np.eye(1, len(beta), k)[0])
     if k == RANDOM:
         direction = rng.standard_normal(len(beta))
     else:
@@ -225,8 +189,8 @@ def _direction(rows: Rows, beta: FloatArray, margin: FloatArray, k: int, rng: np
     return np.where(stuck, 0.0, direction)
 
 
-def _span(problem: LinearProblem, beta: FloatArray, direction: FloatArray) -> tuple[float, float]:
-    """Smallest and largest step along a direction that keep the required signs."""
+def _span(problem: LinearProblem, beta: FloatArray, direction: FloatArray) -> Span:
+    """The steps along a direction that keep the required signs."""
     low, high = problem.bounds
     with np.errstate(divide="ignore", invalid="ignore"):
         zero = -beta / direction
@@ -237,7 +201,7 @@ def _span(problem: LinearProblem, beta: FloatArray, direction: FloatArray) -> tu
     return float(least), float(max(least, greatest))
 
 
-def line_search(rows: Rows, score: FloatArray, slope: FloatArray, span: tuple[float, float]) -> Step | None:
+def line_search(rows: Rows, score: FloatArray, slope: FloatArray, span: Span) -> Step | None:
     """The best point of a line, exactly, where nothing ties the constant.
 
     A row's score after a step of length b, at least span[0] and at most span[1], is score + b * slope. The step leads
@@ -259,34 +223,25 @@ def line_search(rows: Rows, score: FloatArray, slope: FloatArray, span: tuple[fl
     gained[:, 1:] *= np.sign(slope[order])
     np.cumsum(gained, axis=1, out=gained)
     edges = np.concatenate([[least], flip[order], [greatest]])
-    best = _best(*rows.judge(gained), width=np.diff(edges), size=np.abs(edges[1:]))
-    if best is None:
+    (violation, loss), width, size = rows.judge(gained), np.diff(edges), np.abs(edges[1:])
+    # Of the points that are wide enough to be told apart: least violation, then least loss, then the widest.
+    close = np.flatnonzero(width > MIN_WIDTH * np.minimum(np.maximum(size, 1.0), 1e3))
+    if len(close) == 0:
         return None
-    place, merit = best
+    close = close[violation[close] <= violation[close].min() + 1e-12]
+    best = loss[close].min()
+    close = close[loss[close] <= best + 1e-12 * max(1.0, abs(best))]
+    place = int(close[np.argmax(width[close])])
     left, right = edges[place], edges[place + 1]
     middle = (left + right) / 2
     if place == 0:
         middle = max(middle, right - 1 - abs(right))  # not far out, for no reason
     elif place == len(order):
         middle = min(middle, left + 1 + abs(left))
-    return Step(float(middle), merit)
+    return Step(float(middle), Merit(float(violation[place]), float(loss[place])))
 
 
-def _best(violation: FloatArray, loss: FloatArray, width: FloatArray, size: FloatArray) -> tuple[int, Merit] | None:
-    """Of the points that are wide enough to be told apart: least violation, then least loss, then the widest."""
-    usable = np.flatnonzero(width > MIN_WIDTH * np.minimum(np.maximum(size, 1.0), 1e3))
-    if len(usable) == 0:
-        return None
-    close = usable[violation[usable] <= violation[usable].min() + 1e-12]
-    least = loss[close].min()
-    close = close[loss[close] <= least + 1e-12 * max(1.0, abs(least))]
-    place = int(close[np.argmax(width[close])])
-    return place, Merit(float(violation[place]), float(loss[place]))
-
-
-def _top_step(
-    rows: Rows, score: FloatArray, cutoff: float, slope: FloatArray, span: tuple[float, float]
-) -> Step | None:
+def _top_step(rows: Rows, score: FloatArray, cutoff: float, slope: FloatArray, span: Span) -> Step | None:
     """The best of the visited points of a line, where the highest scores fill the capacity."""
     pool = _pool(rows, score)
     visited = _visits(score, cutoff, slope, span, pool)
@@ -308,9 +263,7 @@ def _top_step(
     return best
 
 
-def _visits(
-    score: FloatArray, cutoff: float, slope: FloatArray, span: tuple[float, float], pool: IntArray
-) -> FloatArray:
+def _visits(score: FloatArray, cutoff: float, slope: FloatArray, span: Span, pool: IntArray) -> FloatArray:
     """Steps worth visiting, in ascending order.
 
     After a swap of two rows near the cutoff (all pairs of the nearest selected and the nearest others), after 1, 2,
