@@ -109,6 +109,7 @@ def test_bad_input_is_one_line(pilot: Path, monkeypatch: pytest.MonkeyPatch, arg
 
 
 def test_a_group_may_have_a_colon_free_name_and_defaults() -> None:
+    assert parse_group(BLACK).means == (3.2, 3.9)
     group = parse_group("b:share=1,rates=0.2/0.3,means=0.4/0.5")
     assert (group.name, group.spread, group.overlap) == ("b", None, 0.5)
 

@@ -127,6 +127,12 @@ def test_a_feature_whose_name_resembles_a_role_is_no_role() -> None:
         column("risk_score", "number", 500),
     ]  # fmt: skip
     assert guess(columns) == {"approved": "decision"}
+    columns = [
+        {"name": "sex", "kind": "text", "values": 2, "kinds": ["f", "m"], "id": False},
+        {"name": "repaid", "kind": "number", "values": 2, "kinds": ["0", "1"], "id": False},
+        {"name": "lender score", "kind": "number", "values": 900, "kinds": [], "id": False},
+    ]
+    assert guess(columns) == {"sex": "group", "repaid": "outcome", "lender score": "score"}
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,8 @@ def test_every_control_is_on_a_page(name: str) -> None:
         ("Say `positive={'default': 'no'}`.", "Say default = no."),
         ("Is each known? If not: `exclude=['late', 'paid']`.", "Is each known? If not: “leave it out” for late, paid."),
         ("To change it: --separator.", "To change it: “Separator”."),
+        ("Raise `train_rows=5`.", "Raise train rows, which only the command line offers."),
+        ("Is this yours? Give it: --seal FILE|DIGEST", "Is this yours? Give it: “The seal that you agreed to”"),
         ("Say --unsealed to accept it", "Say “unsealed” on the command line to accept it"),
         ("a well-known case -- so it seems", "a well-known case -- so it seems"),
     ],

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.types import Message
 
 from improvable.datasets import diabetes_screening
 from improvable.errors import DataError
 from improvable.web import app, jobs
-from improvable.web.files import PAGE, Folder, find_case, keep, list_cases, open_case
+from improvable.web.files import PAGE, Folder, find_case, keep, list_cases, open_case, receive
 from improvable.web.jobs import Jobs
 
 
@@ -136,3 +138,32 @@ def test_a_log_is_not_written_through_a_link(folder: Folder, tmp_path: Path) -> 
     asyncio.run(run())
     assert secret.read_text() == "a\n1\n"
     assert not (case.home / "audit.log").is_symlink()
+
+
+def send(folder: Folder, body: bytes, **headers: str) -> str:
+    """Send a form with a file; its name in the folder."""
+
+    async def pieces() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    named = {"content-type": "multipart/form-data; boundary=B", "content-length": str(len(body)), **headers}
+    scope = {
+        "type": "http", "method": "POST", "path": "/upload", "query_string": b"", "app": app.make_app(folder),
+        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+    }  # fmt: skip
+    return asyncio.run(receive(Request(scope, pieces), folder))
+
+
+UPLOAD = b'--B\r\nContent-Disposition: form-data; name="upload"; filename="new.csv"\r\n\r\na\n1\n\r\n--B--\r\n'
+
+
+def test_a_file_arrives_whole_or_is_refused(folder: Folder) -> None:
+    assert send(folder, UPLOAD) == "new.csv"
+    assert (folder.root / "new.csv").read_text() == "a\n1\n"
+    with pytest.raises(DataError, match="no file was chosen"):
+        send(folder, UPLOAD.replace(b'"upload"', b'"other"'))
+    with pytest.raises(DataError, match="larger than 4,096 MB"):
+        send(folder, UPLOAD, **{"content-length": str(5 << 30)})
+    with pytest.raises(DataError, match="the file did not arrive"):
+        send(folder, b"--B\r\nnot a form\r\n")
+    assert sorted(path.name for path in folder.root.iterdir()) == ["link.csv", "loans.csv", "new.csv", "notes.md"]

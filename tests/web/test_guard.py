@@ -7,7 +7,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from improvable.web.guard import PAGE_POLICY, Guard
+from improvable.web.app import PAGE_POLICY, Guard
 
 HOST = "127.0.0.1:8123"
 

@@ -1,4 +1,4 @@
-"""The command line: a thin layer over the library, one file per command.
+"""The command line: a thin layer over the library.
 
 Exit status: 0 it ran, whatever the verdict (with --exit-code, 1 for a rejection); 2 bad input or usage, with one line
 on standard error.
@@ -17,11 +17,12 @@ from improvable.cli.output import say, spelled
 from improvable.errors import ImprovableError, OptionError
 from improvable.question.protocol import GONE, gone
 
-COMMANDS = (
-    "demo", "check", "audit", "compare", "frontier", "report", "power", "init", "seal", "verify", "ledger", "bundle",
-    "game", "serve",
-)  # fmt: skip
-"""Each is the function of that name in the module of that name, in the order that --help lists them."""
+COMMANDS = {
+    "demo": "start", "check": "audit", "audit": "audit", "compare": "compare", "frontier": "finished",
+    "report": "finished", "power": "power", "init": "init", "seal": "record", "verify": "verify", "ledger": "record",
+    "bundle": "verify", "game": "game", "serve": "start",
+}  # fmt: skip
+"""Each is the function of that name in a module, in the order that --help lists them."""
 INTERRUPTED = 130
 RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows"}
 """Options of earlier versions, and what they are called now."""
@@ -35,8 +36,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for name in COMMANDS:
-    add_command(app, getattr(import_module(f"improvable.cli.{name}"), name))
+for name, module in COMMANDS.items():
+    add_command(app, getattr(import_module(f"improvable.cli.{module}"), name))
 
 
 def _print_version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""`improvable audit`."""
+"""`improvable audit`, and `improvable check`, which takes the same options and runs nothing."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,9 +9,10 @@ import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import (
-    check_documents,
+    check_outputs,
     in_command,
     made_here,
+    put_json,
     quietly,
     say,
     show,
@@ -83,9 +84,7 @@ def audit(
     both groups, and more evenly?
 
     \b
-      improvable demo --simulated --write patients.csv
-      improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
+      {audit}
 
     Women and men must gain too, the gap must shrink in two respects, and a long run can resume:
 
@@ -107,11 +106,9 @@ def audit(
     from improvable.results.audit import check_rows_path
     from improvable.trust.ledger import now
 
-    o.check_writable(json, export, write_protocol)
+    check_outputs(json, export, write_protocol, report=report, table=table, verbose=verbose, quiet=quiet)
     if export_rows is not None:
         check_rows_path(export_rows)
-    check_documents(report, table)
-    o.check_loudness(verbose, quiet)
     settings, seal, file = settings_from(context, source, data, asked, candidates)
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
@@ -134,7 +131,7 @@ def audit(
 def run_recorded(
     settings: Settings, seal: "Seal | None", file: str, jobs: int, out: str | None, ledger: str | None
 ) -> "tuple[Audit, Provenance]":
-    """Run an audit and record it in the ledger; the result, and where it comes from, which a run folder keeps."""
+    """Run an audit and record it in the ledger; the result, and its provenance, which a run folder keeps."""
     from improvable.data.engines import as_engine
     from improvable.data.io.csv import format_of
     from improvable.procedure.parallel import LOOKING, announced, worker_count
@@ -153,15 +150,11 @@ def run_recorded(
     recorder = open_recorder(rows, file, ledger)
     here = made_here(file)
     facts = {
-        "protocol": None if declared is None else digest_of(declared),
-        "challenge": settings.challenge,
-        "challenge_source": settings.challenge_source,
-        "seal": settings.seal,
-        "rule_source": ready.rule_source,
-        "seed": ready.seed,
-        "command": here.command,
-        "file": here.data,
-    } | reading_facts(format_of(settings))
+        "protocol": None if declared is None else digest_of(declared), "challenge": settings.challenge,
+        "challenge_source": settings.challenge_source, "seal": settings.seal, "rule_source": ready.rule_source,
+        "seed": ready.seed, "command": here.command, "file": here.data,
+        **reading_facts(format_of(settings)),
+    }  # fmt: skip
 
     def work(begun: Callable[[bool], None]) -> "Audit":
         return quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
@@ -178,7 +171,7 @@ def run_recorded(
 def settings_from(
     context: typer.Context, source: str, data: str | None, asked: dict[str, Any], candidates: str | None
 ) -> "tuple[Settings, Seal | None, str]":
-    """What the options ask or a protocol declares, the seal where there is one beside it, and the data file."""
+    """What the options ask or a protocol declares, the seal beside the protocol if any, and the data file."""
     from improvable.trust.seal import read_protocol, settings_of
 
     if source.endswith(".toml"):
@@ -214,4 +207,44 @@ def write_declared(settings: Settings, data: str, path: str) -> int:
     write_protocol(declared, path)
     given = "" if settings.challenge_source else " --challenge 'what the other side draws'"
     say(f"Wrote {path}.\nNext: improvable seal {in_command(path)} --data {in_command(data)}{given}")
+    return 0
+
+
+@o.with_settings("audit")
+def check(
+    context: typer.Context,
+    source: o.Source,
+    data: o.ProtocolData = None,
+    *,
+    asked: dict[str, Any],
+    candidates: o.Candidates = None,
+    jobs: o.Jobs = -1,
+    json: o.Json = None,
+) -> int:
+    """Look at the data before an audit, and say what looks wrong.
+
+    It says what is read and how, and what is left out and why. It takes the options of an audit and tests nothing: no
+    rule is fitted, and nothing is recorded in the ledger. Every audit takes the same look.
+
+    A feature that determines the outcome or the group is refused. Warnings name features that nearly do, an outcome
+    that may be the wrong way around, ids that repeat, and values that look like mistakes.
+
+    Example:
+
+    \b
+      improvable demo --simulated --write patients.csv
+      improvable check patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --exclude '*_t'
+    """
+    from improvable.procedure.prepare import prepare_audit
+    from improvable.report.text import look_text
+
+    check_outputs(json)
+    settings, _, file = settings_from(context, source, data, asked, candidates)
+    ready = prepare_audit(file, settings, n_jobs=jobs)
+    cautions = [caution.text for caution in ready.cautions]
+    for text in cautions:
+        warn(text)
+    if not put_json({**ready.look.facts, "warnings": cautions}, json):
+        say(look_text(ready.look.facts))
     return 0

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, made_here, quietly, show, write_documents
+from improvable.cli.output import check_outputs, made_here, quietly, show, write_documents
 from improvable.errors import OptionError
 from improvable.trust.ledger import open_recorder, reading_facts
 
@@ -44,23 +44,19 @@ def compare(
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """
     from improvable.data.engines import as_engine
-    from improvable.data.io.csv import FileFormat
+    from improvable.data.io.csv import format_of
     from improvable.procedure.compare import run_comparison
     from improvable.procedure.parallel import worker_count
     from improvable.question.settings import Settings
 
-    o.check_writable(json)
-    check_documents(report, table)
-    o.check_loudness(verbose, quiet)
-    format_ = FileFormat(**{name: asked.pop(name) for name in vars(FileFormat()) if name in asked})
-    rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs), format_)
+    check_outputs(json, report=report, table=table, verbose=verbose, quiet=quiet)
     before = algorithm_from("status-quo", status_quo, status_quo_score, capacity)
     after = algorithm_from("candidate", candidate, candidate_score, capacity)
-    settings = Settings(status_quo=before, **asked)
-    made = made_here(data)
+    settings, made = Settings(status_quo=before, **asked), made_here(data)
+    rows = as_engine(data, settings.engine, worker_count(-1 if jobs is None else jobs), format_of(settings))
     result, runs = open_recorder(rows, data, ledger).run(
         "compare",
-        {"seed": asked["seed"], "command": made.command, "file": made.data} | reading_facts(format_),
+        {"seed": settings.seed, "command": made.command, "file": made.data} | reading_facts(format_of(settings)),
         lambda begun: quietly(lambda: run_comparison(rows, settings, after, n_jobs=jobs, begun=lambda: begun(False))),
     )
     write_documents(result, report, table, replace(made, runs=runs or None))
@@ -68,7 +64,6 @@ def compare(
 
 
 def algorithm_from(name: str, decision: str | None, score: str | None, capacity: float | None) -> Any:
-    """The algorithm that a pair of options describes."""
     if (decision is None) == (score is None):
         raise OptionError(
             f"the {name} is a column of decisions or a score.", f"Give --{name} D, or --{name}-score S with --capacity."

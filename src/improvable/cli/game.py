@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Option
 
-from improvable.cli.options import Json, check_writable
-from improvable.cli.output import put_json, say, warn
+from improvable.cli.options import Json
+from improvable.cli.output import check_outputs, put_json, say, warn
 from improvable.errors import OptionError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def game(
     from improvable.report.text import paragraph
     from improvable.studies import game as g
 
-    check_writable(json, plot)
+    check_outputs(json, plot)
     try:
         price: float | str = float(cost)
     except ValueError:
@@ -88,14 +88,15 @@ def game(
             found = estimate_correlation(p_values, audit.question.draws)
         except OptionError as error:
             warn(f"the default correlation is assumed, since {error}")
-    estimate = None if found is None else found.estimate
     family = mixing or ("beta" if found is None or is_forward else "normal")
     check_choice("--mixing", family, ("beta", "normal"))
-    of_splits = _first(correlation, None if is_forward else estimate, 0.0)
-    of_forward = _first(forward_correlation, estimate if is_forward else None, g.FORWARD_CORRELATION)
-    mixings: dict[str, g.Mixing] = {"split": g.INDEPENDENT, "forward": g.GaussianMixing(of_forward)}
-    if of_splits != 0:
-        mixings["split"] = g.BetaMixing(of_splits) if family == "beta" else g.GaussianMixing(of_splits)
+    forward = g.FORWARD_CORRELATION if forward_correlation is None else forward_correlation
+    correlations = {"split": correlation or 0.0, "forward": forward}
+    if found is not None:
+        correlations["forward" if is_forward else "split"] = found.estimate
+    mixings: dict[str, g.Mixing] = {"split": g.INDEPENDENT, "forward": g.GaussianMixing(correlations["forward"])}
+    if correlations["split"] != 0:
+        mixings["split"] = (g.BetaMixing if family == "beta" else g.GaussianMixing)(correlations["split"])
     costs = g.costs_of(price, count)
     games = {scheme: g.play(*costs, repetitions=count, alpha=level, mixing=mixed) for scheme, mixed in mixings.items()}
     risk = rerun_risk(p_values, draws=audit.question.draws, alpha=level) if audit and len(p_values) > 1 else None
@@ -121,13 +122,7 @@ def game(
     return 0
 
 
-def _first(given: float | None, estimated: float | None, default: float) -> float:
-    """The correlation that was given, else that of a run, else the default."""
-    return given if given is not None else default if estimated is None else estimated
-
-
 def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
-    """Both procedures of both schemes side by side."""
     from improvable.inference.test import threshold_for
     from improvable.report.text import table
     from improvable.studies.game import PROCEDURES
@@ -137,12 +132,13 @@ def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
         for name in PROCEDURES:
             best, repetitions = game.response(name), 1 if name == "s1" else game.repetitions
             heads.append(f"{scheme}, {'one' if name == 's1' else f'median of {repetitions}'}")
+            seeds = facts["best_of_seeds"][scheme][name]
             columns.append(
                 {
                     "a p-value must be below": f"{threshold_for(game.alpha, repetitions):g}",
                     "false rejection, run once": f"{best.honest_rejection:.3g}",
-                    "best of 5 seeds": f"{facts['best_of_seeds'][scheme][name][1]:.3g}",
-                    "best of 20 seeds": f"{facts['best_of_seeds'][scheme][name][2]:.3g}",
+                    "best of 5 seeds": f"{seeds[1]:.3g}",
+                    "best of 20 seeds": f"{seeds[2]:.3g}",
                     "attempts that pay best": f"{best.attempts:,}",
                     "false rejection then": f"{best.rejection:.3g}",
                     "analyst's payoff": f"{best.analyst:.3f}",

@@ -7,8 +7,7 @@ from typing import Any
 from typer import Argument, Option
 
 from improvable._text import shown
-from improvable.cli.options import check_writable
-from improvable.cli.output import in_command, say
+from improvable.cli.output import check_outputs, in_command, say
 from improvable.errors import StorageError
 from improvable.question.options import COLUMNS, READ, RULE, SAME_SHARE, SECTIONS, STATUS_QUO
 from improvable.question.settings import SETTINGS, section_keys
@@ -26,9 +25,7 @@ MEANINGS = {
 }
 LEFT_OUT = ("seed", "rule_source")
 """A sealed protocol has no seed, and a digest of code is written by --write-protocol."""
-NOTHING: dict[str, Any] = {"rows": 0, "columns": [], "roles": {}}
-Places = dict[tuple[str, str], Any]
-"""By a protocol's section and key."""
+Places = dict[tuple[str, str], Any]  # by a protocol's section and key
 
 
 def init(
@@ -52,11 +49,11 @@ def init(
     from improvable.data.io.safe import write_whole
     from improvable.web.preview import preview
 
-    check_writable(file)
+    check_outputs(file)
     place = Path(file)
     if place.exists():
         raise StorageError(f"'{file}' already exists.", "Name another file; a declared protocol is not overwritten.")
-    found = NOTHING if data is None else preview(read_rows(data))
+    found = {"columns": [], "roles": {}} if data is None else preview(read_rows(data))
     given, missing = guess_roles(found["columns"], found["roles"])
     write_whole(place, protocol_template(given, missing, place.name).encode())
     say(f"Wrote {file}. Check what was guessed:" if given else f"Wrote {file}.")
@@ -66,8 +63,7 @@ def init(
         say("Fill in:")
     for (section, key), words in missing.items():
         say(f"  [{section}] {key}: {words}")
-    name, given_data = in_command(file), "DATA" if data is None else in_command(data)
-    say(f"Then: improvable check {name} --data {given_data}")
+    say(f"Then: improvable check {in_command(file)} --data {'DATA' if data is None else in_command(data)}")
     return 0
 
 
@@ -89,9 +85,8 @@ def guess_roles(columns: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) 
         given |= {(STATUS_QUO, "decision"): by_role["decision"], (RULE, "capacity"): SAME_SHARE}
     elif "score" in by_role:
         given[STATUS_QUO, "score"] = by_role["score"]
-        missing[STATUS_QUO, "capacity"] = (
-            "The share of people that the score selects, such as 0.03; or above, a cutoff."
-        )
+        share = "The share of people that the score selects, such as 0.03; or above, a cutoff."
+        missing[STATUS_QUO, "capacity"] = share
     else:
         missing[STATUS_QUO, "decision"] = "The column of decisions; or score, with capacity or above."
     asked = {}
@@ -116,12 +111,8 @@ def protocol_template(given: Places, missing: Places, name: str) -> str:
     from improvable.trust.seal import protocol_text
 
     given = {(RULE, "name"): SETTINGS["rule"].default, **given}
-    known = {
-        (section, key): setting
-        for section in SECTIONS
-        for key, setting in section_keys(section).items()
-        if setting.name not in LEFT_OUT
-    }
+    known = {(section, key): one for section in SECTIONS for key, one in section_keys(section).items()}
+    known = {here: setting for here, setting in known.items() if setting.name not in LEFT_OUT}
     every: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     for (section, key), setting in known.items():
         default = None if setting.default is None else setting.kind.plain(setting.default)

@@ -25,7 +25,6 @@ from improvable.question.options import (
     Setting,
     as_names,
     check_choice,
-    check_folder,
     parse_names,
 )
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
@@ -41,13 +40,12 @@ of_data, of_status_quo, of_rule, of_test = (
 )
 of_output = partial(typer.Option, rich_help_panel=OUTPUT)
 METAVARS = {"<str>": "TEXT", "<list[str]>": "A,B,...", "<int>": "N", "<float>": "NUMBER"}
-"""What typer calls kinds of values, and what readers do."""
-
-
-EXAMPLE_RUN = """improvable demo --simulated --write patients.csv
+"""Typer's words for kinds of values, and the reader's."""
+EXAMPLE_AUDIT = """improvable demo --simulated --write patients.csv
   improvable audit patients.csv --outcome gagne_sum_t --group race \\
-      --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run"""
-"""What stands for {run} in the example of a command that takes a finished run."""
+      --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'"""
+EXAMPLE_RUN = f"{EXAMPLE_AUDIT} --out run"
+"""What stands for {audit} and {run} in the examples of commands."""
 
 
 class Paneled(TyperCommand):
@@ -56,16 +54,13 @@ class Paneled(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ORDER}
         for one in self.get_params(ctx):
-            record = one.get_help_record(ctx)
-            if record is None:
-                continue
-            name, words = record
+            name, words = one.get_help_record(ctx) or ("", "")
             if one.param_type_name == "argument":
                 panels["Arguments"].append((name.removesuffix(" <str>"), words))
-                continue
-            for kind, metavar in METAVARS.items():
-                name = name.replace(kind, metavar)
-            panels[getattr(one, "rich_help_panel", None) or OTHERS].append((name, words))
+            elif name:
+                for kind, metavar in METAVARS.items():
+                    name = name.replace(kind, metavar)
+                panels[getattr(one, "rich_help_panel", None) or OTHERS].append((name, words))
         for name, records in panels.items():
             if records:
                 with formatter.section(name):
@@ -75,13 +70,13 @@ class Paneled(TyperCommand):
 def add_command(app: typer.Typer, command: Callable[..., int]) -> None:
     """Make a function a command; the first line of its help is what the list of commands says of it, uncut."""
     words = inspect.cleandoc(command.__doc__ or "")
-    for name, text in {"utilities": utilities_help(), "rules": rules_help(), "run": EXAMPLE_RUN}.items():
+    texts = {"utilities": utilities_help(), "rules": rules_help(), "audit": EXAMPLE_AUDIT, "run": EXAMPLE_RUN}
+    for name, text in texts.items():
         words = words.replace(f"{{{name}}}", text)
     app.command(cls=Paneled, short_help=words.partition("\n")[0], help=words)(command)
 
 
 def utilities_help() -> str:
-    """Every utility with what it is, one below the other."""
     lines = ["\b\nUtilities:"]
     for name, utility in UTILITIES.items():
         words = f"{utility.words}{', as a ratio between groups' if utility.between == 'ratio' else ''}"
@@ -93,7 +88,6 @@ def utilities_help() -> str:
 
 
 def rules_help() -> str:
-    """Every rule as it is written, with what it is."""
     rules = [f"{family.usage} ({family.words})" for family in FAMILIES.values()]
     return textwrap.fill(f"Rules: {', '.join(rules)}, or module:object, a rule of your own.", 112)
 
@@ -122,27 +116,13 @@ Verbose = Annotated[
 Quiet = Annotated[bool, of_output("--quiet", help="Print the verdict line alone.")]
 
 
-def check_loudness(verbose: bool, quiet: bool) -> None:
-    """Refuse to print more and less."""
-    if verbose and quiet:
-        raise OptionError("--verbose and --quiet contradict each other.", "Give one of them.")
-
-
-def check_writable(*paths: str | None) -> None:
-    """Refuse files in a missing folder before the work is done, not after."""
-    for path in paths:
-        if path is not None and path != "-":
-            check_folder(path)
-
-
 # Settings as options. ----
 
 ASKED = "asked"
-"""The parameter of a command whose place the options take, and which gets their values by name."""
 
 
 def with_settings(command: str, *, required: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options of the settings that it takes, in place of its parameter `asked`.
+    """Give a command an option for each of its settings, in place of its parameter `asked`, which gets their values.
 
     A setting that has no default must be given if `required`; otherwise it may be missing from `asked`.
     """
@@ -168,16 +148,11 @@ def with_settings(command: str, *, required: bool = False) -> Callable[[Callable
 
 def options_of(command: str) -> list[Setting]:
     """The settings that a command takes, in order; the status quo's keys stand where it does."""
-    every = [
-        one
-        for setting in SETTINGS.values()
-        for one in (STATUS_QUO_KEYS.values() if setting.name == STATUS_QUO else [setting])
-    ]
-    return [setting for setting in every if command in setting.commands]
+    every = ([*STATUS_QUO_KEYS.values()] if name == STATUS_QUO else [one] for name, one in SETTINGS.items())
+    return [setting for some in every for setting in some if command in setting.commands]
 
 
 def _option(setting: Setting, required: bool) -> inspect.Parameter:
-    """A setting as a parameter that typer understands."""
     kind, default = setting.kind, setting.default
     if kind is FLAG:
         default = False
@@ -202,7 +177,7 @@ def _option(setting: Setting, required: bool) -> inspect.Parameter:
 
 
 def parsed(taken: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of options, by the name of the setting; what was not given and has no default is left out."""
+    """The values of options by setting, without those that were not given and have no default."""
     values: dict[str, Any] = {}
     for setting in taken:
         value = given[setting.name]
@@ -224,7 +199,7 @@ def parsed(taken: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def completed(asked: Mapping[str, Any], candidates: str | None) -> dict[str, Any]:
-    """The arguments of an audit: the status quo from the options that describe it, the rule from its contenders."""
+    """The arguments of an audit: options that describe the status quo become one, and contenders a tournament."""
     arguments = {name: value for name, value in asked.items() if name in SETTINGS}
     arguments["status_quo"] = status_quo_from({name: asked[name] for name in STATUS_QUO_KEYS if name in asked})
     if candidates is not None:
@@ -233,13 +208,7 @@ def completed(asked: Mapping[str, Any], candidates: str | None) -> dict[str, Any
 
 
 def status_quo_from(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The status quo in writing, from the options --score, --capacity, --above and --decision.
-
-    Examples
-    --------
-    >>> status_quo_from({"score": "risk", "above": 4.0, "capacity": 0.03})
-    {'score': 'risk', 'above': 4.0}
-    """
+    """The status quo as a protocol has it, from --score, --capacity, --above and --decision."""
     if ("score" in given) == ("decision" in given):
         raise OptionError(
             "the status quo is a score or a column of decisions.",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from improvable._text import json_text, shown, shown_all
-from improvable.errors import ImprovableWarning
+from improvable.errors import ImprovableWarning, OptionError
+from improvable.question.options import check_folder
 from improvable.question.settings import as_options
 
 if TYPE_CHECKING:
@@ -19,14 +20,12 @@ if TYPE_CHECKING:
     from improvable.results.storage import Provenance
 
 Result = TypeVar("Result")
-SPELLING = "IMPROVABLE_SPELLING"
-"""The variable of the environment by which a page asks for messages as Python has them."""
-
+SPELLING = "IMPROVABLE_SPELLING"  # by this variable of the environment a page asks for messages as Python has them
 CHECKED = {True: "same", False: "DIFFERENT", None: "unchecked"}
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
-    """Print lines: every command prints through here, so that no text from data or files can steer a terminal."""
+    """Print lines. Every command prints through here, so that no text from data or files can steer a terminal."""
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
     safe = shown(text, lines=True)
     try:
@@ -37,26 +36,16 @@ def say(text: str, err: bool = False, nl: bool = True) -> None:
 
 
 def spelled(text: object) -> str:
-    """A message with its arguments as options; a page that runs a command asks for them as they are, to name controls.
-
-    Every error, warning and summary of a command passes through here.
-    """
+    """A message, error, warning or summary with its arguments as options, or as Python has them if a page asks."""
     return str(text) if os.environ.get(SPELLING) == "python" else as_options(str(text))
 
 
 def warn(text: str) -> None:
-    """Print one warning, on one line."""
     say(f"warning: {spelled(shown(text))}", err=True)
 
 
 def in_command(path: str | Path) -> str:
-    """A file as it is written in a command that we suggest: one that begins with - is no option.
-
-    Examples
-    --------
-    >>> in_command("-x.csv"), in_command("my data.csv")
-    ('./-x.csv', "'my data.csv'")
-    """
+    """A file as a suggested command names it: one that begins with - must not be taken for an option."""
     return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
@@ -78,7 +67,7 @@ def say_checks(checks: Iterable[tuple[bool | None, str]]) -> list[str]:
 
 
 def put_json(facts: Any, path: str | None) -> bool:
-    """Write facts where --json says; whether they are all that is to be printed."""
+    """Write facts where --json says; whether nothing else is to be printed."""
     if path == "-":
         say(json_text(facts))
     elif path is not None:
@@ -97,11 +86,11 @@ def show(
 
     facts = result.facts
     only_json = put_json(facts, json)
-    if not only_json:
-        say(
-            verdict_line(shown_all(facts)) if quiet else summary(result, verbose=verbose, cautions=False, spell=spelled)
-        )
-        if runs and not quiet:
+    if quiet and not only_json:
+        say(verdict_line(shown_all(facts)))
+    elif not only_json:
+        say(summary(result, verbose=verbose, cautions=False, spell=spelled))
+        if runs:
             say(paragraph(shown(runs)))
     sys.stdout.flush()
     for text in () if quiet else facts["warnings"]:
@@ -111,13 +100,22 @@ def show(
     return 1 if exit_code and result.reject else 0
 
 
-def check_documents(report: str | None, table: str | None = None) -> None:
-    """Refuse a report or a table that cannot be written before the work is done, not after."""
-    from improvable.report.write import TABLES, checked_path, checked_report
-
+def check_outputs(
+    *files: str | None, report: str | None = None, table: str | None = None, verbose: bool = False, quiet: bool = False
+) -> None:
+    """Refuse what cannot be written or printed before the work is done, not after."""
+    if verbose and quiet:
+        raise OptionError("--verbose and --quiet contradict each other.", "Give one of them.")
+    for path in files:
+        if path is not None and path != "-":
+            check_folder(path)
     if report is not None:
+        from improvable.report.write import checked_report
+
         checked_report(report)
     if table is not None:
+        from improvable.report.write import TABLES, checked_path
+
         checked_path(table, TABLES)
 
 
@@ -130,7 +128,6 @@ def made_here(data: str | None = None) -> "Provenance":
 
 
 def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, made: "Provenance") -> None:
-    """Write the report and the table that were asked for."""
     from improvable.report.write import write_report, write_table
 
     if report is not None:

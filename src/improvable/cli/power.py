@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from improvable.cli import options as o
-from improvable.cli.output import put_json, quietly, say, warn
+from improvable.cli.output import check_outputs, put_json, quietly, say, warn
 from improvable.errors import OptionError, one_of
 from improvable.question.options import parse_names
 from improvable.trust.ledger import PLANNED, open_recorder, reading_facts
@@ -77,8 +77,7 @@ def power(
     from improvable.report.plots.style import SUFFIXES
     from improvable.studies.power import Tried, power_from_assumptions
 
-    # Refuse a file that cannot be written before the work is done, not after.
-    o.check_writable(json, table, plot, plot_learning)
+    check_outputs(json, table, plot, plot_learning)
     for path in (plot, plot_learning):
         if path is not None and Path(path).suffix.lower() not in SUFFIXES:
             raise OptionError(f"'{path}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")
@@ -87,11 +86,11 @@ def power(
     if plot_learning is not None and data is None:
         raise OptionError("--plot-learning needs a pilot.", "Give a file of rows like those to come.")
     tried = Tried(
-        rows=parse_tried("--try-rows", try_rows, int),
-        train_fractions=parse_tried("--try-train-fractions", try_train_fractions, float),
-        repetitions=parse_tried("--try-repetitions", try_repetitions, int),
-        deltas_accuracy=parse_tried("--try-deltas-accuracy", try_deltas_accuracy, float),
-        deltas_fairness=parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
+        parse_tried("--try-rows", try_rows, int),
+        parse_tried("--try-train-fractions", try_train_fractions, float),
+        parse_tried("--try-repetitions", try_repetitions, int),
+        parse_tried("--try-deltas-accuracy", try_deltas_accuracy, float),
+        parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
     )
     how: dict[str, Any] = {"rows": rows, "wanted": wanted, "tried": tried, "simulations": simulations}
     if (data is None) == (not assume):
@@ -117,7 +116,6 @@ def power(
 
 
 def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: dict[str, Any]) -> "PowerPlan":
-    """Plan from a file, with a line in its ledger."""
     from improvable.data.engines.memory import Memory
     from improvable.data.frame import read_rows
     from improvable.data.io.csv import FileFormat
@@ -136,13 +134,6 @@ def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: di
 
 
 def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
-    """Numbers between commas.
-
-    Examples
-    --------
-    >>> parse_tried("--try-repetitions", "1, 7,21", int)
-    (1, 7, 21)
-    """
     try:
         return tuple(kind(part) for part in parse_names(text))
     except ValueError:
@@ -151,13 +142,6 @@ def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
 
 
 def parse_group(text: str) -> "AssumedGroup":
-    """What is assumed of one group.
-
-    Examples
-    --------
-    >>> parse_group("black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4").means
-    (6.5, 7.4)
-    """
     from improvable.studies.power import AssumedGroup
 
     name, _, rest = text.partition(":")

@@ -1,5 +1,6 @@
-"""`improvable verify`."""
+"""`improvable verify`, and `improvable bundle`, for others to verify without the data."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +8,15 @@ from typer import Argument, Option
 
 from improvable._text import shown
 from improvable.algorithms.rules import own_modules
-from improvable.cli.bundle import check_bundle
 from improvable.cli.options import Jobs
-from improvable.cli.output import CHECKED, quietly, say, say_checks, warn, warn_of_code
+from improvable.cli.output import CHECKED, check_outputs, in_command, quietly, say, say_checks, warn, warn_of_code
 from improvable.data.io.safe import nearest_file
 from improvable.errors import OptionError, StorageError
+from improvable.question.options import check_integer
+from improvable.results.formatting import p_equals, p_text
 from improvable.results.wording import seal_words
 from improvable.trust import verification as trust
-from improvable.trust.bundle import is_bundle
+from improvable.trust.bundle import SMALLEST, is_bundle, verify_bundle, write_bundle
 from improvable.trust.ledger import NOT_WRITABLE, VERIFIED, Recorder, check_recorded, ledger_of, read_ledger
 
 MAX_SHOWN = 20
@@ -159,24 +161,92 @@ def found_words(found: trust.Verification, facts: dict[str, Any], mine: trust.Ag
 def _conclude(
     found: trust.Verification, facts: dict[str, Any], mine: trust.Agreement, failed: list[str], runs: str, page: bool
 ) -> int:
-    """Say the verdict; the exit status."""
     total, wrong = len(found.checked), len(found.differences)
     if failed:
-        numbers = f"{wrong:,} of {total:,} numbers and texts differ"
-        if not wrong:
-            numbers = f"all {total:,} numbers and texts are the same, but {failed[0]}"
-        say(shown(f"\nNOT VERIFIED: {numbers}; {runs}.", lines=True))
+        same = f"all {total:,} numbers and texts are the same, but {failed[0]}"
+        say(f"\nNOT VERIFIED: {f'{wrong:,} of {total:,} numbers and texts differ' if wrong else same}; {runs}.")
         return 1
     if found.by_other_versions:
         made = ", ".join(f"{name} {one} and not {here}" for name, (one, here) in found.versions.items())
         what = "ANOTHER VERSION'S PAGE" if page else "OTHER VERSIONS"
         unread = "What the page shows a reader was not checked" if page else "Bytes were not compared"
-        verdict = (
+        say(
             f"\nSAME NUMBERS, {what}: {total:,} numbers and texts are the same, and the result says that it was "
             f"made by {made}. {unread}: install those versions, and verify again; {runs}."
         )
-        say(shown(verdict, lines=True))
         return 1
     without = "; it has no seal" if facts.get("seal") is None else "; its seal was not compared with one of yours"
     say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if mine.digest else without}; {runs}.")
+    return 0
+
+
+def bundle(
+    run: str = Argument(metavar="RUN", help="A run folder of audit --out."),
+    out: str | None = Option(None, metavar="FILE", help="Where to write it.", show_default="RUN.bundle.json"),
+    smallest: int = Option(SMALLEST, help="Refuse cells of fewer rows than this."),
+    merge: bool = Option(False, "--merge", help="Merge smaller cells; the p-values then change."),
+) -> int:
+    """Write what others need to recompute p-values without any row.
+
+    A bundle has the protocol, the cells (distinct contributions of test rows to the utilities, and how many rows share
+    each), the seed, and digests of the data and the run. improvable verify BUNDLE asks of the cells what the protocol
+    asks, draws again and compares to the bit. That shows that the p-values follow from the cells. Only someone with the
+    data can check that the cells follow from the data.
+
+    Example:
+
+    \b
+      {run}
+      improvable bundle run --merge
+      improvable verify run.bundle.json
+    """
+    check_outputs(out)
+    check_integer("--smallest", smallest, 1)
+    place, merged = write_bundle(run, out, smallest, merge)
+    say(f"Wrote {place}: {place.stat().st_size:,} bytes, no row. Check it: improvable verify {in_command(place)}")
+    if merged:
+        warn(
+            f"{merged} cells of fewer than {smallest} rows were merged with others. Estimates stay; p-values "
+            "are those of the merged cells, and tend to be too small. The run's own stand beside them."
+        )
+    return 0
+
+
+def check_bundle(path: str, mine: trust.Agreement) -> int:
+    """Recompute a bundle, and compare its protocol and seal with those that were agreed; the exit status."""
+    found = verify_bundle(path)
+    facts, stated, asked = found.facts, found.stated, found.question
+    for name in ("data_fingerprint", "seal", "challenge"):
+        say(shown(f"{name.replace('_', ' ')}: {facts.get(name) or 'none'}"))
+    say(f"protocol: {facts['protocol']['digest']}")
+    what = {"both": "more accurate and less uneven"}.get(asked.claim.ask, f"better in {asked.claim.ask} alone")
+    repetitions = f"{len(stated['repetitions'])} repetitions of {asked.draws:,} draws"
+    say(f"it asks: {what}, at level {asked.alpha:g}, in {repetitions}")
+    # A bundle is for those who were not there, so it needs no seal; what they hold is compared.
+    others = trust.checks(replace(mine, unsealed=mine.digest is None), facts, None)
+    failed = say_checks(check for check in others if check[0] is False)
+    for name, (made, here) in found.versions.items():
+        say(shown(f"version    {name} {made} made the result; this is {here}"))
+    for where in found.differences[:MAX_SHOWN]:
+        say(shown(f"DIFFERENT  {where}"))
+    if found.merged:
+        say(
+            f"merged     {found.merged} small cells were merged with others: the p-value below is that of the merged "
+            f"cells and tends to be too small; the run states {p_equals(p_text(found.of_the_run, asked.draws))}"
+        )
+    if not found.same:
+        say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
+        return 1
+    if failed:
+        say(f"\nNOT VERIFIED: {found.checked} numbers follow from the cells, but {failed[0]}.")
+        return 1
+    verdict = "rejected" if stated["reject"] else "not rejected"
+    p_value = p_equals(p_text(stated["p_value"], asked.draws))
+    say(f"\nVERIFIED: {found.checked} numbers follow from the cells, to the bit ({p_value}, {verdict}).")
+    if mine.digest is None and mine.protocol is None:
+        say("Is this the protocol that you agreed to? Compare its digest, or give yours: --protocol FILE.")
+    say(
+        "Not shown here: that the cells come from the data, and the candidates from the rule. Verify the run for that; "
+        "the bundle has the digests of its files."
+    )
     return 0

@@ -1,15 +1,14 @@
 """What was answered on the pages: from forms to answers, and from answers to the options of our commands.
 
-A form is what a page holds, answers are what is kept, and only choices that the pages offer become options. The page
-proposes columns by their names; what a value means is never proposed, because a wrong guess would answer the opposite
-question.
+A page holds a form, and its answers are kept; only choices that the pages offer become options. The page proposes
+columns by their names. It never proposes what a value means: a wrong guess would answer the opposite question.
 """
 
 import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from improvable.algorithms.rules import FAMILIES
@@ -20,6 +19,11 @@ from improvable.question.options import parse_names
 from improvable.question.settings import SETTINGS
 from improvable.web.files import EXAMPLE
 
+LACKING = {
+    "outcome": "no column says how each person fared.",
+    "group": "no column has the groups to compare.",
+    "algorithm": "no column says what the algorithm in use decided.",
+}
 OTHERS = {
     "feature": "a candidate may read it",
     "left_out": "leave it out",
@@ -29,7 +33,7 @@ OTHERS = {
     "cluster": "which rows belong together",
     "stratum": "survey stratum",
 }
-"""What a column can be that is none of the three."""
+"""What any other column can be."""
 SINGLE = ("row_id", "weight", "cluster", "stratum")
 FORMAT = ("sheet", "separator", "decimal", "encoding")
 READING = ("na", "spelling", "drop", "duplicates")
@@ -83,16 +87,13 @@ class Roles:
     """What each column is."""
 
     by_name: Mapping[str, str]
-    positive: Mapping[str, str] = field(default_factory=dict)
-    """Of the outcome and the decisions, where they have two values: the one that should be, or is, selected."""
-    better: str = ""
-    """Of an amount, whether those with "higher" or "lower" ones should be selected."""
-    score: Mapping[str, str] = field(default_factory=dict)
-    """Of a score: "top" with a percentage, or "least" with a number and the cutoff "above" that amounts to it."""
+    positive: Mapping[str, str]  # of an outcome and decisions with two values: the one that should be, or is, selected
+    better: str  # of an amount: whether those with "higher" or "lower" ones should be selected
+    score: Mapping[str, str]  # "top" with a percentage, or "least" with a number and the cutoff "above" it amounts to
 
-    def of(self, role: str) -> list[str]:
-        """The columns of a role."""
-        return [name for name, its in self.by_name.items() if its == role]
+    def of(self, *roles: str) -> list[str]:
+        """The columns of some roles, in the order of the roles."""
+        return [name for role in roles for name, its in self.by_name.items() if its == role]
 
     def one(self, role: str) -> str:
         """The column of a role; empty where there is none."""
@@ -104,7 +105,6 @@ class Roles:
 
 
 def roles_of(answers: Mapping[str, Any]) -> Roles:
-    """The roles that were answered."""
     roles, positive, score = (dict(answers.get(name, {})) for name in ("roles", "positive", "score"))
     return Roles(roles, positive, str(answers.get("better", "")), score)
 
@@ -113,7 +113,7 @@ def roles_of(answers: Mapping[str, Any]) -> Roles:
 
 
 def form_of(answers: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, str]:
-    """The form as it was answered; where nothing was, with columns that their names suggest."""
+    """The form as it was answered; before that, with the columns that their names suggest."""
     places = {column["name"]: str(place) for place, column in enumerate(found.get("columns", []))}
     roles = roles_of(answers if "roles" in answers else {"roles": found.get("roles", {})})
     outcome, group = roles.one("outcome"), roles.one("group")
@@ -129,26 +129,22 @@ def form_of(answers: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, s
 
 
 def answers_from(form: Mapping[str, str], found: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers that a form amounts to; what makes no question is refused, in the page's own words."""
+    """The answers that a form amounts to; one that makes no question is refused, in the page's own words."""
     columns = {str(place): column for place, column in enumerate(found["columns"])}
-    lacking = {
-        "outcome": "no column says how each person fared.",
-        "group": "no column has the groups to compare.",
-        "algorithm": "no column says what the algorithm in use decided.",
-    }
-    for role, words in lacking.items():
+    for role, words in LACKING.items():
         if form.get(role, "") not in columns:
             raise OptionError(words, "Choose one.")
-    three = [form[role] for role in lacking]
+    three = [form[role] for role in LACKING]
     if len(set(three)) < 3:
         raise OptionError("one column is chosen twice.", "The outcome, the groups and the algorithm are three columns.")
     outcome, group, algorithm = (columns[place] for place in three)
-    others = {place: form.get(f"role-{place}", "") for place in columns if place not in three}
+    roles = {column["name"]: form.get(f"role-{place}", "") for place, column in columns.items()}
+    roles = {name: role if role in OTHERS else "feature" for name, role in roles.items()}
+    roles |= {outcome["name"]: "outcome", group["name"]: "group", algorithm["name"]: "score"}
     for role in SINGLE:
-        twice = [columns[place]["name"] for place, its in others.items() if its == role]
+        twice = [f"'{name}'" for name, its in roles.items() if its == role]
         if len(twice) > 1:
-            names = " and ".join(f"'{name}'" for name in twice)
-            raise OptionError(f"{names} are both '{OTHERS[role]}'.", "Choose one of them.")
+            raise OptionError(f"{' and '.join(twice)} are both '{OTHERS[role]}'.", "Choose one of them.")
     reading = {name: form.get(name, "").strip() for name in READING}
     for column in (outcome, group, algorithm):
         alike = [texts for texts in column["alike"] if not _is_missing(texts[0], reading)]
@@ -157,26 +153,21 @@ def answers_from(form: Mapping[str, str], found: Mapping[str, Any]) -> dict[str,
                 f"{' and '.join(map(repr, alike[0]))} of '{column['name']}' differ only in capitals or spaces.",
                 "Say below whether they are one value.",
             )
-    positive: dict[str, str] = {}
-    score: dict[str, str] = {}
-    better, two = "", kinds(outcome, reading)
+    positive, better, score, two = dict[str, str](), "", dict[str, str](), kinds(outcome, reading)
+    whom = "whom should the algorithm select: those"
     if has_two(outcome, two, "outcome"):
-        asked = f"whom should the algorithm select: those whose '{outcome['name']}' is '{two[0]}', or '{two[-1]}'?"
+        asked = f"{whom} whose '{outcome['name']}' is '{two[0]}', or '{two[-1]}'?"
         positive[outcome["name"]] = _choice(form.get(f"outcome-{three[0]}", ""), two, asked)
     else:
-        asked = f"whom should the algorithm select: those with a higher '{outcome['name']}', or a lower one?"
+        asked = f"{whom} with a higher '{outcome['name']}', or a lower one?"
         better = _choice(form.get("better", ""), ("higher", "lower"), asked)
     two = kinds(algorithm, reading)
-    decides = has_two(algorithm, two, "algorithm")
-    if decides:
+    if has_two(algorithm, two, "algorithm"):
         asked = f"which value of '{algorithm['name']}' means selected?"
         positive[algorithm["name"]] = _choice(form.get(f"decision-{three[2]}", ""), two, asked)
+        roles[algorithm["name"]] = "decision"
     else:
         score = _score_from(form)
-    roles = {column["name"]: others.get(place, "") for place, column in columns.items()}
-    roles = {name: role if role in OTHERS else "feature" for name, role in roles.items()}
-    roles |= {outcome["name"]: "outcome", group["name"]: "group"}
-    roles[algorithm["name"]] = "decision" if decides else "score"
     flags = [column["name"] for column in (outcome, algorithm) if set(column["levels"]) == {"0", "1"}]
     return {
         "roles": roles, "positive": positive, "better": better, "score": score, "reading": reading,
@@ -185,7 +176,7 @@ def answers_from(form: Mapping[str, str], found: Mapping[str, Any]) -> dict[str,
 
 
 def kinds(column: Mapping[str, Any], reading: Mapping[str, str]) -> list[str]:
-    """The values of a column with few of them, as they are read."""
+    """The values of a column that has few, as they are read."""
     levels = column["levels"] if reading.get("spelling") == "apart" else column["kinds"]
     return [level for level in levels if not _is_missing(level, reading)]
 
@@ -205,12 +196,11 @@ def has_two(column: Mapping[str, Any], two: Sequence[str], role: str) -> bool:
         always = f"{'is' if is_outcome else 'decides'} the same for everyone{f': {two[0]}' if two else ''}"
         raise OptionError(f"'{name}' {always}.", another)
     if len(two) != 2 and column["kind"] != "number":
-        held = ", ".join(f"'{one}'" for one in two[:5]) + (", ..." if len(two) > 5 else "")
-        held = held or f"{column['values']:,} texts"
+        held = ", ".join(f"'{one}'" for one in two[:5]) or f"{column['values']:,} texts"
         needed = "A decision is one of two values, and a score is a number."
         needed = "An outcome is an amount or one of two values." if is_outcome else needed
         raise OptionError(
-            f"'{name}' holds {held}. {needed}",
+            f"'{name}' holds {held}{', ...' if len(two) > 5 else ''}. {needed}",
             "Choose another column; or name those that mean missing under “Values that mean missing”.",
         )
     return len(two) == 2
@@ -223,7 +213,7 @@ def _choice(given: str, choices: Sequence[str], asked: str) -> str:
 
 
 def _score_from(form: Mapping[str, str]) -> dict[str, str]:
-    """Whom a score selects: the highest so many percent, or those with so much or more."""
+    """Whom a score selects: a percentage from the top, or those at a cutoff or above it."""
     cut = form.get("cut", "")
     if cut not in ("top", "least"):
         raise OptionError("whom does the score select?", "Choose the highest so many percent, or a cutoff.")
@@ -235,7 +225,7 @@ def _score_from(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def hint_of(name: str, role: str) -> str:
-    """What a column's name suggests, beside the question and never instead of it."""
+    """What a column's name suggests; it stands beside the question, and never answers it."""
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
     if role == "outcome" and any(word.startswith(BAD_NEWS) for word in words):
         return (
@@ -248,13 +238,7 @@ def hint_of(name: str, role: str) -> str:
 
 
 def number(text: str) -> float | None:
-    """A number as people write it, with a decimal point or comma, perhaps with a percent sign; None where it is none.
-
-    Examples
-    --------
-    >>> number("2,5 %"), number("0.5"), number("1,000.5"), number("x")
-    (2.5, 0.5, None, None)
-    """
+    """A number as people write it, with a decimal point or comma and perhaps a percent sign; otherwise None."""
     plain = text.strip().removesuffix("%").strip()
     return float(plain.replace(",", ".")) if re.fullmatch(r"[-+]?\d*[.,]?\d+|[-+]?\d+[.,]", plain) else None
 
@@ -268,7 +252,7 @@ def measures(answers: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def asked_of(answers: Mapping[str, Any]) -> dict[str, str]:
-    """The question as answered, with what the page proposes where nothing was."""
+    """The question as answered, and as the page proposes where it was not."""
     accuracy, _ = measures(answers)
     example = str(DIABETES_SCREENING["accuracy"])
     measure = example if answers.get("file") == EXAMPLE and example in accuracy else accuracy[0]
@@ -297,7 +281,6 @@ def check_question(given: Mapping[str, str], answers: Mapping[str, Any]) -> dict
 def options(answers: Mapping[str, Any]) -> list[str]:
     """The options of `check`, `power` and `audit` that the answers amount to."""
     roles, asked, reading = roles_of(answers), asked_of(answers), answers.get("reading", {})
-    file_format = answers.get("format", {})
     # A column of 0 and 1 already says that 1 is meant.
     plain = [name for name in answers.get("flags", ()) if roles.positive.get(name) == "1"]
     meant = [quoted(f"{name}={value}") for name, value in roles.positive.items() if name not in plain]
@@ -316,12 +299,12 @@ def options(answers: Mapping[str, Any]) -> list[str]:
         ("--lower-is-better", roles.better == "lower"),
         *algorithm,
         *((f"--{role}", roles.one(role)) for role in ("weight", "cluster", "stratum")),
-        *((f"--{name}", file_format.get(name, "")) for name in FORMAT),
+        *((f"--{name}", answers.get("format", {}).get(name, "")) for name in FORMAT),
         *(("--na", quoted(value)) for value in parse_names(reading.get("na"))),
         ("--strip", reading.get("spelling") == "one"),
         ("--drop-missing", bool(reading.get("drop"))),
         ("--direction", "as stated" if answers.get("stated") else ""),
-        *(("--exclude", quoted(name)) for name in (*roles.of("left_out"), *roles.of("row_id"))),
+        *(("--exclude", quoted(name)) for name in roles.of("left_out", "row_id")),
         ("--rule", asked["rule"]),
         ("--accuracy", asked["accuracy"]),
         ("--fairness", asked["fairness"]),
@@ -337,14 +320,11 @@ def options(answers: Mapping[str, Any]) -> list[str]:
 def audit_options(answers: Mapping[str, Any]) -> list[str]:
     """The same with what `audit` and `check` take and `power` does not."""
     asked, duplicates = asked_of(answers), answers.get("reading", {}).get("duplicates")
-    return [
-        *options(answers),
-        *_words(
-            ("--row-id", roles_of(answers).one("row_id")),
-            ("--duplicates", duplicates if duplicates in ("keep", "cluster") else ""),
-            *((f"--{name}", asked[name]) for name in FOR_THE_REPORT),
-        ),
-    ]
+    return options(answers) + _words(
+        ("--row-id", roles_of(answers).one("row_id")),
+        ("--duplicates", duplicates if duplicates in ("keep", "cluster") else ""),
+        *((f"--{name}", asked[name]) for name in FOR_THE_REPORT),
+    )
 
 
 def _words(*given: tuple[str, str | bool]) -> list[str]:
@@ -353,13 +333,7 @@ def _words(*given: tuple[str, str | bool]) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """A column's name as a list of names on the command line: in quotes where it has a comma or a quote.
-
-    Examples
-    --------
-    >>> quoted("age"), quoted("income, net")
-    ('age', '"income, net"')
-    """
+    """A column's name in a list on the command line: in quotes if it has a comma or a quote."""
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow([name])
     return out.getvalue()

@@ -1,7 +1,7 @@
 """The served folder: its data files, files that arrive, and the audits that the page keeps in it.
 
-No path outside the folder is read or written. Nothing is kept in memory alone: a page that is closed and a server that
-is killed lose nothing.
+No path outside the folder is read or written. Nothing is kept in memory alone, so that nothing is lost when a page is
+closed or the server is killed.
 """
 
 import asyncio
@@ -10,14 +10,13 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from improvable.data.io.safe import write_whole
@@ -25,11 +24,9 @@ from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.errors import DataError
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".dta", ".sav", ".sas7bdat", ".gz", ".zip")
-AUDITS = "improvable-audits"
-"""The folder within it that keeps what the page writes."""
+AUDITS = "improvable-audits"  # the folder within it that keeps what the page writes
 MAX_BYTES = 4 << 30
-PAGE = 2
-"""What the answers mean: one value of each column since 2."""
+PAGE = 2  # what the answers mean: one value of each column since 2
 NAME = re.compile(r"[\w-]{1,80}")
 EXAMPLE = "example-screening.csv"
 EXAMPLE_ROLES = ("outcome", "group", "status_quo", "weight", "cluster", "stratum")
@@ -49,15 +46,14 @@ class Folder:
         return self.root / AUDITS
 
     def make_audits(self) -> Path:
-        """Make the folder of audits for its owner alone, since it shows people's data."""
+        """Make the folder of audits for its owner alone: it shows people's data."""
         self.audits.mkdir(mode=0o700, exist_ok=True)
         return self.audits
 
     def files(self) -> list[Path]:
-        """The data files, by name; links that lead outside, and names that would be options, are left out."""
-        named = (path for path in sorted(self.root.iterdir()) if not path.name.startswith("-"))
-        every = (path for path in named if path.suffix.lower() in SUFFIXES)
-        return [path for path in every if path.is_file() and self._holds(path)]
+        """The data files, by name, without links that lead outside and names that would be options."""
+        every = (path for path in sorted(self.root.iterdir()) if path.suffix.lower() in SUFFIXES)
+        return [path for path in every if path.is_file() and self._holds(path) and not path.name.startswith("-")]
 
     def data(self, name: str) -> Path:
         """A data file by its name, and nothing else: no folder, no link to elsewhere."""
@@ -67,12 +63,12 @@ class Folder:
         raise DataError(f"there is no data file '{name}' in this folder.", "Choose one of the list.")
 
     def runs(self) -> list[str]:
-        """Run folders within it, those of other people included, as paths from it."""
+        """Run folders within it, including other people's, as paths from it."""
         found = (path.parent for path in self.root.glob("**/run.json") if self._holds(path))
         return sorted(path.relative_to(self.root).as_posix() for path in found)
 
     def new_name(self, wanted: str) -> str:
-        """A name for a file that arrives: the last part of what it was called, and never one that is taken."""
+        """A free name for a file that arrives: the last part of what it was called."""
         last = wanted.replace("\\", "/").rpartition("/")[2].strip().lstrip(".-")
         kept = "".join(letter for letter in last if letter.isprintable()) or "data.csv"
         stem, dot, suffix = kept.rpartition(".")
@@ -92,17 +88,16 @@ class Folder:
 
 async def receive(request: Request, folder: Folder) -> str:
     """Keep the file of a form in the folder, streamed to disk and bounded; its name there."""
+    if int(request.headers.get("content-length", MAX_BYTES + 1)) > MAX_BYTES:  # the server reads no more than it says
+        raise DataError(f"the file is larger than {MAX_BYTES >> 20:,} MB.", "Put it into the folder yourself instead.")
     try:
-        form = await MultiPartParser(request.headers, _bounded(request), max_files=1, max_fields=10).parse()
-    except MultiPartException as error:
-        raise DataError(f"the file did not arrive: {error.message}", "Choose it again.") from None
-    upload = form.get("upload")
-    try:
-        if not isinstance(upload, UploadFile) or not upload.filename:
-            raise DataError("no file was chosen.", "Choose one, or drop it onto the page.")
-        return await asyncio.to_thread(keep, upload, upload.filename, folder)
-    finally:
-        await form.close()
+        async with request.form(max_files=1, max_fields=10) as form:
+            upload = form.get("upload")
+            if not isinstance(upload, UploadFile) or not upload.filename:
+                raise DataError("no file was chosen.", "Choose one, or drop it onto the page.")
+            return await asyncio.to_thread(keep, upload, upload.filename, folder)
+    except HTTPException as error:
+        raise DataError(f"the file did not arrive: {error.detail}", "Choose it again.") from None
 
 
 def keep(upload: UploadFile, wanted: str, folder: Folder) -> str:
@@ -124,17 +119,6 @@ def keep(upload: UploadFile, wanted: str, folder: Folder) -> str:
             raise
 
 
-async def _bounded(request: Request) -> AsyncGenerator[bytes, None]:
-    seen = 0
-    async for chunk in request.stream():
-        seen += len(chunk)
-        if seen > MAX_BYTES:
-            raise DataError(
-                f"the file is larger than {MAX_BYTES >> 20:,} MB.", "Put it into the folder yourself instead."
-            )
-        yield chunk
-
-
 def put_example(folder: Path) -> Path:
     """Write the example into a folder, unless it is there: the columns of the audit, and rows that lack none."""
     place = folder / EXAMPLE
@@ -149,10 +133,7 @@ def put_example(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Case:
-    """One audit of the page: what was answered, declared, sealed and found, in a folder of its own ("loans-1").
-
-    All commands run in the served folder.
-    """
+    """One audit of the page: what was answered, declared, sealed and found, in a folder of its own ("loans-1")."""
 
     folder: Folder
     name: str
@@ -162,7 +143,7 @@ class Case:
         return self.folder.audits / self.name
 
     def path(self, file: str) -> str:
-        """One of its files as the commands see it, from the served folder."""
+        """One of its files as commands see it: all run in the served folder."""
         return f"{AUDITS}/{self.name}/{file}"
 
     def has(self, file: str) -> bool:
@@ -193,8 +174,7 @@ class Case:
         self.forget("look.json", "protocol.toml", "power.json", "power.svg", "power-exit.json")
 
     @property
-    def answered(self) -> bool:
-        """Whether the columns have their roles."""
+    def answered(self) -> bool:  # what each column is
         return "roles" in self.answers
 
     @property
@@ -202,8 +182,7 @@ class Case:
         return bool(self.answers.get("question"))
 
     @property
-    def sealed(self) -> bool:
-        """Whether its protocol is sealed; then no answer may change."""
+    def sealed(self) -> bool:  # then no answer may change
         return self.has("protocol.seal")
 
     @property
@@ -225,7 +204,6 @@ def open_case(folder: Folder, file: str) -> Case:
 
 
 def find_case(folder: Folder, name: str) -> Case:
-    """An audit by its name."""
     case = Case(folder, name)
     if not NAME.fullmatch(name) or not case.has("answers.json"):
         raise DataError(f"there is no audit '{name}' in this folder.", "Choose one from the history.")

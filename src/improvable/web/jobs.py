@@ -31,8 +31,6 @@ RESULTS: dict[Kind, str] = {"audit": "result.json", "power": "power.json"}
 
 @dataclass(frozen=True)
 class Finished:
-    """What a command printed."""
-
     code: int
     out: str
     err: str
@@ -47,7 +45,7 @@ class Finished:
 async def start(words: Sequence[str], folder: Path, out: int = PIPE, err: int = PIPE, module: str = COMMAND) -> Process:
     """Start a command; its messages name arguments as Python does, so that the page can name its controls instead.
 
-    It imports nothing from the folder of the data (-P), and no rule that is code: a file that somebody sent never runs.
+    It imports nothing from the folder of the data (-P), and no rule that is code: no file that somebody sent runs.
     """
     asked = {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100", "IMPROVABLE_SPELLING": "python", REFUSED: "1"}
     return await asyncio.create_subprocess_exec(
@@ -72,7 +70,7 @@ async def run(words: Sequence[str], folder: Path, module: str = COMMAND) -> Fini
 
 
 async def output(words: Sequence[str], folder: Path, otherwise: str, module: str = COMMAND) -> str:
-    """What a short command prints; where it refuses, its refusal is raised, or `otherwise` if it says nothing."""
+    """What a short command prints; raises its refusal, or `otherwise` if it fails and says nothing."""
     done = await run(words, folder, module)
     if done.code:
         raise OptionError(done.refusal or otherwise)
@@ -80,13 +78,7 @@ async def output(words: Sequence[str], folder: Path, otherwise: str, module: str
 
 
 def shown(words: Sequence[str]) -> str:
-    r"""A command as a person would type it, wrapped.
-
-    Examples
-    --------
-    >>> shown(["audit", "my loans.csv", "--outcome", "repaid"])
-    "improvable audit 'my loans.csv' --outcome repaid"
-    """
+    """A command as a person would type it, wrapped."""
     parts = ["improvable"]
     for word in words:
         if parts[-1].startswith("--") and " " not in parts[-1] and not word.startswith("--"):
@@ -103,10 +95,7 @@ def shown(words: Sequence[str]) -> str:
 
 
 class Jobs:
-    """The queue. A job runs in a process of its own; the next one starts when it has ended.
-
-    A job is known by its audit and kind: two of one kind for one audit are the same.
-    """
+    """The queue: jobs run one at a time, and two of one kind for one audit are the same job."""
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[str, Kind], tuple[Case, Sequence[str]]] = {}
@@ -124,7 +113,7 @@ class Jobs:
             self._worker = asyncio.create_task(self._work())
 
     def state(self, case: Case, kind: Kind) -> State:
-        """How a job stands; from the disk where this server does not run it."""
+        """How a job stands, by its files if this server does not run it."""
         if self._running == (case.name, kind):
             return "running"
         if (case.name, kind) in self._waiting:
@@ -138,18 +127,16 @@ class Jobs:
 
     def ahead(self, case: Case, kind: Kind) -> int:
         """How many jobs run before this one."""
-        if (case.name, kind) not in self._waiting:
-            return 0
-        return list(self._waiting).index((case.name, kind)) + (self._running is not None)
+        waiting = list(self._waiting)
+        return waiting.index((case.name, kind)) + (self._running is not None) if (case.name, kind) in waiting else 0
 
     def stop(self, case: Case, kind: Kind) -> None:
-        """Stop a job; what it has finished stays, and it can be resumed."""
+        """Stop a job, which can be resumed."""
         self._waiting.pop((case.name, kind), None)
         if self._running == (case.name, kind):
             self._terminate()
 
     async def close(self) -> None:
-        """Stop everything when the server ends."""
         self._waiting.clear()
         self._terminate()
         if self._worker is not None:

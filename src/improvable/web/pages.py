@@ -27,7 +27,7 @@ from improvable.web.answers import (
 )
 from improvable.web.files import AUDITS, Case, list_cases, open_case, receive
 from improvable.web.sentences import lacking_words, measure_words, other_value, selects_words, should_words, spoken
-from improvable.web.site import Site, address, fields_of, opened, site_of, to
+from improvable.web.site import Site, address, at, fields_of, site_of, to
 
 SEALED = OptionError("this audit is sealed.", "Begin another to ask something else.")
 
@@ -38,7 +38,7 @@ async def show_files(request: Request) -> Response:
     site = site_of(request)
     files = [{"name": path.name, "bytes": path.stat().st_size} for path in site.folder.files()]
     begun = [site.standing(case) for case in list_cases(site.folder)[:5]]
-    return site.page("files.html", files=files, begun=begun, error=site.kept(request).get("error", ""))
+    return site.page("files.html", request, files=files, begun=begun)
 
 
 async def choose_file(request: Request) -> Response:
@@ -64,34 +64,32 @@ class DirectionError(OptionError):
         self.asked = {"means": means, "choices": choices}
 
 
-async def show_columns(request: Request) -> Response:
+async def show_columns(site: Site, case: Case, request: Request) -> Response:
     """The three roles first, then the other columns, with previews, levels and missing values."""
-    site, case = opened(request)
     found, kept, answers = await preview(case), site.kept(request), case.answers
     columns = found.get("columns", [])
     form = {**form_of({}, {}), **kept["form"]} if "form" in kept else form_of(answers, found)
     places = {str(place) for place in range(len(columns))}
     form |= {role: "" for role in ("outcome", "group", "algorithm") if form[role] not in places}
-    hints = {role: [hint_of(column["name"], role) for column in columns] for role in ("outcome", "decision")}
-    words = audit_options(answers) if "roles" in answers else ["--outcome", "COLUMN", "--group", "COLUMN"]
+    words = audit_options(answers) if case.answered else ["--outcome", "COLUMN", "--group", "COLUMN"]
     return site.page(
-        "columns.html", case=case, columns=columns, form=form, others=OTHERS, hints=hints,
+        "columns.html", request, case, columns=columns, form=form, others=OTHERS, rows=found.get("rows", 0),
+        hints={role: [hint_of(column["name"], role) for column in columns] for role in ("outcome", "decision")},
         alike={column["name"]: column["alike"] for column in columns if column["alike"]},
-        rows=found.get("rows", 0), notes=found.get("notes", []), said=answers.get("format", {}),
-        error=kept.get("error", "") or found.get("error", ""), direction=kept.get("direction"),
-        lacking=kept.get("lacking", ""), command=["check", answers["file"], *words],
+        notes=found.get("notes", []), said=answers.get("format", {}), direction=kept.get("direction"),
+        error=kept.get("error") or found.get("error", ""), lacking=kept.get("lacking", ""),
+        command=["check", answers["file"], *words],
     )  # fmt: skip
 
 
-async def save_columns(request: Request) -> Response:
+async def save_columns(site: Site, case: Case, request: Request) -> Response:
     """Keep the answers if they make a question that the data can answer."""
-    site, case = opened(request)
     form, found, here = await fields_of(request), await preview(case), address(case, "columns")
     answers, counts = case.answers, dict[str, Any]()
     try:
         if case.sealed:
             raise SEALED
-        answers = {**answers, "stated": False, **answers_from(_turned(form, found), found)}
+        answers |= {"stated": False, **answers_from(_turned(form, found), found)}
         if answers["binary"] != case.answers.get("binary"):
             answers["question"] = {}
         if answers["score"].get("cut") == "least" or answers["reading"]["drop"]:
@@ -111,9 +109,8 @@ async def save_columns(request: Request) -> Response:
     return to(case, "question")
 
 
-async def read_again(request: Request) -> Response:
+async def read_again(site: Site, case: Case, request: Request) -> Response:
     """Read the file as somebody says it is written."""
-    site, case = opened(request)
     form = await fields_of(request)
     if case.sealed:
         return site.again(address(case, "columns"), error=str(SEALED))
@@ -135,14 +132,13 @@ async def preview(case: Case) -> dict[str, Any]:
 
 async def counted(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
     """Counts of the whole file, read as it was answered."""
-    roles, reading, score = roles_of(answers), answers["reading"], answers["score"]
+    roles, reading = roles_of(answers), answers["reading"]
     asked = {
         "format": answers.get("format", {}), "positive": dict(roles.positive), "na": parse_names(reading["na"]),
         "strip": reading["spelling"] == "one", "group": roles.of("group"),
-        "numeric": [name for role in ("outcome", "decision", "score", "weight") for name in roles.of(role)],
-        "recoded": [*roles.of("outcome"), *roles.of("decision")],
-        "labels": [name for role in ("group", "cluster", "stratum") for name in roles.of(role)],
-        "score": roles.one("score"), "least": float(score["least"]) if score.get("cut") == "least" else None,
+        "numeric": roles.of("outcome", "decision", "score", "weight"), "recoded": roles.of("outcome", "decision"),
+        "labels": roles.of("group", "cluster", "stratum"), "score": roles.one("score"),
+        "least": float(roles.score["least"]) if roles.score.get("cut") == "least" else None,
     }  # fmt: skip
     return await _read_file(case, asked, "the rows could not be counted.")
 
@@ -154,22 +150,14 @@ async def _read_file(case: Case, asked: dict[str, Any], otherwise: str) -> dict[
 
 async def look(case: Case, answers: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     """The look of `improvable check`; where it doubts the direction, a question."""
+    words = ["check", answers["file"], *audit_options(answers), "--json", "-"]
+    told = "the data could not be checked."
     try:
-        return await _check(case, answers)
+        return dict(json.loads(await jobs.output(words, case.folder.root, told)))
     except OptionError as error:
         if "direction='as stated'" not in str(error):
             raise
-    seen = await _check(case, {**answers, "stated": True})
-    raise DirectionError(seen["direction"], _ways(answers, found))
-
-
-async def _check(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
-    words = ["check", answers["file"], *audit_options(answers), "--json", "-"]
-    return dict(json.loads(await jobs.output(words, case.folder.root, "the data could not be checked.")))
-
-
-def _ways(answers: dict[str, Any], found: dict[str, Any]) -> dict[str, str]:
-    """How the direction can be settled: turn the outcome, turn the decisions, or confirm both."""
+    seen = await jobs.output([*words, "--direction", "as stated"], case.folder.root, told)
     roles = roles_of(answers)
     outcome, decision = roles.one("outcome"), roles.one("decision")
     turned = f"a {'lower' if roles.better == 'higher' else 'higher'} {outcome}"
@@ -179,10 +167,9 @@ def _ways(answers: dict[str, Any], found: dict[str, Any]) -> dict[str, str]:
     if decision:
         other = other_value(answers, found, decision)
         ways["decision"] = f"The decisions are the wrong way round: selected are those whose {decision} is {other}."
-    ways["stated"] = (
-        f"It is as stated: the algorithm selects {selects_words(roles)}, and should select {should_words(roles)}."
-    )
-    return ways
+    selects, should = selects_words(roles), should_words(roles)
+    ways["stated"] = f"It is as stated: the algorithm selects {selects}, and should select {should}."
+    raise DirectionError(json.loads(seen)["direction"], ways)
 
 
 def _turned(form: dict[str, str], found: dict[str, Any]) -> dict[str, str]:
@@ -200,26 +187,22 @@ def _turned(form: dict[str, str], found: dict[str, Any]) -> dict[str, str]:
 # Page 3: the question, as one sentence with choices in it. ----
 
 
-async def show_question(request: Request) -> Response:
-    site, case = opened(request)
+async def show_question(site: Site, case: Case, request: Request) -> Response:
     if not case.answered:
         return to(case, "columns")
-    kept, answers = site.kept(request), case.answers
-    roles, found = roles_of(answers), await preview(case)
-    words = measure_words(answers, other_value(answers, found, roles.one("outcome")))
+    answers, roles = case.answers, roles_of(case.answers)
+    words = measure_words(answers, other_value(answers, await preview(case), roles.one("outcome")))
     accuracies, gaps = measures(answers)
     return site.page(
-        "question.html", case=case, roles=roles, asked={**asked_of(answers), **kept.get("given", {})},
-        procedures=PROCEDURES, rules=RULES, accuracies={name: words[name] for name in accuracies},
-        fairness={name: words[name] for name in gaps}, selects=selects_words(roles), should=should_words(roles),
-        noticed=case.read("look.json"), error=kept.get("error", ""),
-        command=["audit", answers["file"], *audit_options(answers)],
+        "question.html", request, case, roles=roles, selects=selects_words(roles), should=should_words(roles),
+        asked={**asked_of(answers), **site.kept(request).get("given", {})}, procedures=PROCEDURES, rules=RULES,
+        accuracies={name: words[name] for name in accuracies}, fairness={name: words[name] for name in gaps},
+        noticed=case.read("look.json"), command=["audit", answers["file"], *audit_options(answers)],
     )  # fmt: skip
 
 
-async def save_question(request: Request) -> Response:
+async def save_question(site: Site, case: Case, request: Request) -> Response:
     """Keep the question if the data can answer it."""
-    site, case = opened(request)
     given, found = await fields_of(request), await preview(case)
     try:
         if case.sealed:
@@ -235,9 +218,8 @@ async def save_question(request: Request) -> Response:
     return to(case, "power")
 
 
-async def show_command(request: Request) -> Response:
+async def show_command(_: Site, case: Case, request: Request) -> Response:
     """The command that the choices amount to, while they are made."""
-    _, case = opened(request)
     try:
         answers = {**case.answers, "question": check_question(await fields_of(request), case.answers)}
     except ImprovableError as error:
@@ -255,10 +237,9 @@ async def show_history(request: Request) -> Response:
     chosen = request.query_params.get("ledger", "")
     book = await jobs.run(["ledger", chosen], site.folder.root) if chosen in ledgers else None
     return site.page(
-        "history.html", ledgers=ledgers, chosen=chosen, book=book, checked=kept.get("checked"),
+        "history.html", request, ledgers=ledgers, chosen=chosen, book=book, checked=kept.get("checked"),
         rows=[site.standing(case) | {"result": case.read("result.json")} for case in list_cases(site.folder)],
         form=kept.get("form", {}), runs=site.folder.runs(), files=[path.name for path in files],
-        error=kept.get("error", ""),
         command=["ledger", chosen] if book else ["verify", "RUN", "--data", "FILE", "--seal", "SEAL"],
     )  # fmt: skip
 
@@ -308,12 +289,12 @@ ROUTES = [
     Route("/", show_files),
     Route("/open", choose_file, methods=["POST"]),
     Route("/upload", choose_file, methods=["POST"]),
-    Route("/audit/{name}/columns", show_columns),
-    Route("/audit/{name}/columns", save_columns, methods=["POST"]),
-    Route("/audit/{name}/reading", read_again, methods=["POST"]),
-    Route("/audit/{name}/question", show_question),
-    Route("/audit/{name}/question", save_question, methods=["POST"]),
-    Route("/audit/{name}/command", show_command, methods=["POST"]),
+    at("columns", show_columns),
+    at("columns", save_columns, "POST"),
+    at("reading", read_again, "POST"),
+    at("question", show_question),
+    at("question", save_question, "POST"),
+    at("command", show_command, "POST"),
     Route("/history", show_history),
     Route("/verify", verify, methods=["POST"]),
 ]

@@ -7,20 +7,22 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from improvable.web import jobs
 from improvable.web.answers import REPETITIONS, audit_options, options
 from improvable.web.files import Case
-from improvable.web.guard import REPORT_POLICY
 from improvable.web.pages import preview
 from improvable.web.sentences import declared
-from improvable.web.site import TEMPLATES, Site, address, fields_of, opened, to
+from improvable.web.site import TEMPLATES, Site, address, at, fields_of, to
 
 FITS = "10"
 EMPTY = "The text that the other side chooses is empty. Ask them for one, or run without a seal."
-EVERY = 0.5
-"""Seconds between two looks at the run folder."""
+EVERY = 0.5  # seconds between two looks at the run folder
+REPORT_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
+    "frame-ancestors 'self'; base-uri 'none'; form-action 'none'; sandbox allow-scripts"
+)
+"""A report's own scripts are inline. It runs in a sandbox: without our cookie, and without any network."""
 DOWNLOADS = {
     "report.html": ("Report", "text/html"),
     "report.pdf": ("Report, PDF", "application/pdf"),
@@ -35,24 +37,22 @@ MADE = ("report.pdf", "report.docx")
 # Page 4: are there enough rows? ----
 
 
-async def show_power(request: Request) -> Response:
-    site, case = opened(request)
+async def show_power(site: Site, case: Case, request: Request) -> Response:
     if not case.asked:
         return to(case, "question")
     return site.page(
-        "power.html", case=case, state=site.jobs.state(case, "power"), plan=case.read("power.json"),
+        "power.html", request, case, state=site.jobs.state(case, "power"), plan=case.read("power.json"),
         ended=case.read("power-exit.json"), command=_power_words(case), noticed=case.read("look.json"),
     )  # fmt: skip
 
 
-async def start_power(request: Request) -> Response:
-    site, case = opened(request)
+async def start_power(site: Site, case: Case, _: Request) -> Response:
     site.jobs.add(case, "power", [*_power_words(case), "--json", case.path("power.json")])
     return to(case, "power")
 
 
-async def draw_power(request: Request) -> Response:
-    return FileResponse(opened(request)[1].home / "power.svg", media_type="image/svg+xml")
+async def draw_power(_: Site, case: Case, __: Request) -> Response:
+    return FileResponse(case.home / "power.svg", media_type="image/svg+xml")
 
 
 def _power_words(case: Case) -> list[str]:
@@ -62,25 +62,21 @@ def _power_words(case: Case) -> list[str]:
 # Page 5: declare and seal. ----
 
 
-async def show_seal(request: Request) -> Response:
+async def show_seal(site: Site, case: Case, request: Request) -> Response:
     """The audit in sentences, the protocol, the challenge, and the files to hand over."""
-    site, case = opened(request)
     if not case.asked:
         return to(case, "question")
     await declare(case)
-    kept, noticed, seal = site.kept(request), case.read("look.json"), case.read("seal.json")
-    challenge = kept.get("challenge", "")
+    noticed, seal, challenge = case.read("look.json"), case.read("seal.json"), site.kept(request).get("challenge", "")
     return site.page(
-        "seal.html", case=case, protocol=(case.home / "protocol.toml").read_text(encoding="utf-8"), seal=seal,
-        error=kept.get("error", ""), challenge=challenge, noticed=noticed,
-        declared=declared(case.answers, await preview(case), noticed),
+        "seal.html", request, case, protocol=(case.home / "protocol.toml").read_text(encoding="utf-8"), seal=seal,
+        challenge=challenge, noticed=noticed, declared=declared(case.answers, await preview(case), noticed),
         command=_seal_words(case, seal.get("challenge") or challenge or "what the other side chooses"),
     )  # fmt: skip
 
 
-async def save_seal(request: Request) -> Response:
+async def save_seal(site: Site, case: Case, request: Request) -> Response:
     """Seal the protocol with what the other side chose."""
-    site, case = opened(request)
     challenge = (await fields_of(request)).get("challenge", "").strip()
     if not challenge:
         return site.again(address(case, "seal"), error=EMPTY)
@@ -93,16 +89,10 @@ async def save_seal(request: Request) -> Response:
 
 async def declare(case: Case) -> None:
     """Write the protocol, unless it is written."""
-    if case.has("protocol.toml"):
-        return
-    words = [
-        "audit",
-        case.answers["file"],
-        *audit_options(case.answers),
-        "--write-protocol",
-        case.path("protocol.toml"),
-    ]
-    await jobs.output(words, case.folder.root, "the protocol could not be written.")
+    if not case.has("protocol.toml"):
+        words = [*audit_options(case.answers), "--write-protocol", case.path("protocol.toml")]
+        told = "the protocol could not be written."
+        await jobs.output(["audit", case.answers["file"], *words], case.folder.root, told)
 
 
 def _seal_words(case: Case, challenge: str) -> list[str]:
@@ -112,15 +102,13 @@ def _seal_words(case: Case, challenge: str) -> list[str]:
 # Page 6: run, with progress, and stop and resume. ----
 
 
-async def show_run(request: Request) -> Response:
-    site, case = opened(request)
+async def show_run(site: Site, case: Case, request: Request) -> Response:
     if not case.asked:
         return to(case, "question")
-    return site.page("run.html", case=case, command=_run_words(case), **_progress(site, case))
+    return site.page("run.html", request, case, command=_run_words(case), **_progress(site, case))
 
 
-async def start_run(request: Request) -> Response:
-    site, case = opened(request)
+async def start_run(site: Site, case: Case, _: Request) -> Response:
     if case.finished:
         return to(case, "answer")
     await declare(case)
@@ -128,19 +116,17 @@ async def start_run(request: Request) -> Response:
     return to(case, "run")
 
 
-async def stop_run(request: Request) -> Response:
-    site, case = opened(request)
+async def stop_run(site: Site, case: Case, _: Request) -> Response:
     site.jobs.stop(case, "audit")
     return to(case, "run")
 
 
-async def stream_run(request: Request) -> Response:
+async def stream_run(site: Site, case: Case, request: Request) -> Response:
     """Progress as server-sent events, each a piece of the page."""
-    site, case = opened(request)
 
     async def stream() -> AsyncIterator[str]:
         before = ""
-        while not site.closing and not await request.is_disconnected():
+        while not site.is_closing() and not await request.is_disconnected():
             facts = _progress(site, case)
             piece = TEMPLATES.get_template("progress.html").render(case=case, **facts)
             if piece != before:
@@ -174,25 +160,23 @@ def _run_words(case: Case) -> list[str]:
 # Page 7: the answer, and what to take away. ----
 
 
-async def show_answer(request: Request) -> Response:
-    site, case = opened(request)
+async def show_answer(site: Site, case: Case, request: Request) -> Response:
     if not case.finished:
         return to(case, "run")
     files = [(name, title) for name, (title, _) in DOWNLOADS.items() if case.has(name) or name in MADE]
-    return site.page("answer.html", case=case, files=files, result=case.read("result.json"), command=_run_words(case))
+    result = case.read("result.json")
+    return site.page("answer.html", request, case, files=files, result=result, command=_run_words(case))
 
 
-async def show_report(request: Request) -> Response:
+async def show_report(_: Site, case: Case, __: Request) -> Response:
     """The report itself, in its sandbox."""
-    _, case = opened(request)
     if not case.finished:
         raise HTTPException(404)
     headers = {"Content-Security-Policy": REPORT_POLICY}
     return FileResponse(case.home / "report.html", media_type="text/html", headers=headers)
 
 
-async def download(request: Request) -> Response:
-    _, case = opened(request)
+async def download(_: Site, case: Case, request: Request) -> Response:
     name = request.path_params["file"]
     if name in MADE and case.finished and not case.has(name):
         words = ["report", case.path("run"), "--to", case.path(name)]
@@ -203,16 +187,16 @@ async def download(request: Request) -> Response:
 
 
 ROUTES = [
-    Route("/audit/{name}/power", show_power),
-    Route("/audit/{name}/power", start_power, methods=["POST"]),
-    Route("/audit/{name}/power.svg", draw_power),
-    Route("/audit/{name}/seal", show_seal),
-    Route("/audit/{name}/seal", save_seal, methods=["POST"]),
-    Route("/audit/{name}/run", show_run),
-    Route("/audit/{name}/run", start_run, methods=["POST"]),
-    Route("/audit/{name}/stop", stop_run, methods=["POST"]),
-    Route("/audit/{name}/events", stream_run),
-    Route("/audit/{name}/answer", show_answer),
-    Route("/audit/{name}/report", show_report),
-    Route("/audit/{name}/files/{file}", download),
+    at("power", show_power),
+    at("power", start_power, "POST"),
+    at("power.svg", draw_power),
+    at("seal", show_seal),
+    at("seal", save_seal, "POST"),
+    at("run", show_run),
+    at("run", start_run, "POST"),
+    at("stop", stop_run, "POST"),
+    at("events", stream_run),
+    at("answer", show_answer),
+    at("report", show_report),
+    at("files/{file}", download),
 ]

@@ -1,7 +1,7 @@
 """What is in a data file: its columns, a guess at what each is, and counts that the page asks for.
 
-`python -m improvable.web.preview FILE ASKED` prints it as JSON. It is a program of its own, so that a large file is
-read in a process that ends, and not in the server's memory. All counts are of the whole file.
+`python -m improvable.web.preview FILE ASKED` prints it as JSON: a process of its own reads a large file and ends, so
+that the server's memory never holds it. All counts are of the whole file.
 """
 
 import json
@@ -38,7 +38,7 @@ NAMES = {
         r"productive|success|gagne_sum_t|died|event|paid|performance|churn(ed)?|fraud)$"
     ),
 }
-"""Names that usually have a role; the first fitting column of each gets it."""
+"""Names that usually have a role; the first column that fits gets it."""
 
 
 def preview(rows: Rows) -> dict[str, Any]:
@@ -89,24 +89,13 @@ def _short(text: str) -> str:
 
 
 def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The likely role of columns, by their names and contents.
-
-    Examples
-    --------
-    >>> columns = [
-    ...     {"name": "sex", "kind": "text", "values": 2, "kinds": ["f", "m"], "id": False},
-    ...     {"name": "repaid", "kind": "number", "values": 2, "kinds": ["0", "1"], "id": False},
-    ...     {"name": "lender score", "kind": "number", "values": 900, "kinds": [], "id": False},
-    ... ]
-    >>> guess(columns)
-    {'sex': 'group', 'repaid': 'outcome', 'lender score': 'score'}
-    """
+    """The likely role of columns, by their names and contents."""
     found: dict[str, str] = {}
     for role, pattern in NAMES.items():
         if role == "score" and "decision" in found.values():
             continue  # a status quo is a column of decisions or a score, not both
         for column in columns:
-            name = str(column["name"])
+            name = column["name"]
             if name not in found and re.fullmatch(pattern, name.lower()) and _can_be(role, column):
                 found[name] = role
                 break
@@ -127,17 +116,17 @@ def _can_be(role: str, column: Mapping[str, Any]) -> bool:
 
 
 def count(rows: Rows, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Rows that lack a value in a column that is needed, and the cutoff that selects a score of so much or more.
+    """Rows that lack a needed value, and the cutoff above which a score is at least the lowest that is selected.
 
-    What is asked names columns of numbers (`numeric`), of labels (`labels`) and of groups (`group`), says what values
-    mean (`positive`, `na`, `strip`), and has of a score its column and the least that is selected.
+    `asked` names columns of numbers (`numeric`), labels (`labels`) and groups (`group`), says what values mean
+    (`positive`, `na`, `strip`), and has a score's column (`score`) and the lowest that is selected (`least`).
     """
     said = Values((), asked["positive"], tuple(asked["na"]), asked["strip"])
     engine = recode(Memory(rows, 1), said, asked["recoded"], asked["group"])
     assert isinstance(engine, Memory)
     rows = engine.rows
     lacking = incomplete(rows, asked["numeric"], asked["labels"])
-    left_out = np.any(list(lacking.values()), axis=0) if lacking else np.zeros(len(rows), dtype=np.bool_)
+    left_out = np.any([np.zeros(len(rows), dtype=np.bool_), *lacking.values()], axis=0)
     counted: dict[str, Any] = {
         "missing": {name: int(flags.sum()) for name, flags in lacking.items()},
         "left_out": int(left_out.sum()),
@@ -145,17 +134,13 @@ def count(rows: Rows, asked: Mapping[str, Any]) -> dict[str, Any]:
     }
     if asked["least"] is not None:
         # The highest score that is not selected: above it is `least` or more, for every row of this file.
-        name, least, scores = asked["score"], asked["least"], rows.numbers(asked["score"])
-        known = scores[np.isfinite(scores)]
-        below = known[known < least]
+        scores = rows.numbers(asked["score"])
+        known, least = scores[np.isfinite(scores)], asked["least"]
+        below, more = known[known < least], f"'{asked['score']}' is {least:g} or more"
         if len(below) == len(known):
-            raise DataError(
-                f"no '{name}' is {least:g} or more: nobody would be selected.", f"The highest is {known.max():g}."
-            )
+            raise DataError(f"no {more}: nobody would be selected.", f"The highest is {known.max():g}.")
         if not len(below):
-            raise DataError(
-                f"every '{name}' is {least:g} or more: everybody would be selected.", f"The lowest is {known.min():g}."
-            )
+            raise DataError(f"every {more}: everybody would be selected.", f"The lowest is {known.min():g}.")
         counted["above"] = float(below.max())
     return counted
 
@@ -169,7 +154,7 @@ def _by_group(rows: Rows, name: str, left_out: Any) -> list[dict[str, Any]]:
 
 
 def main(path: str, asked: Mapping[str, Any]) -> int:
-    """Print what is in a file that is written as was said, or what it counts, or one line that says why nothing is."""
+    """Print what is in a file, or what is counted in it; or in one line why it cannot be read."""
     try:
         rows = read_rows(path, FileFormat(**asked["format"]).checked())
         facts = count(rows, asked) if "numeric" in asked else preview(rows)

@@ -14,23 +14,17 @@ CONTROLS = {
     "drop_missing": "Leave out rows that lack a value",
     "strip": "They are one value",
     "na": "Values that mean missing",
-    "positive": "Whom should the algorithm select",
-    "lower_is_better": "Whom should the algorithm select",
+    **dict.fromkeys(("positive", "lower_is_better"), "Whom should the algorithm select"),
     "direction": "It is as stated",
     "outcome": "How each person fared",
     "group": "The groups to compare",
-    "decision": "The algorithm in use",
-    "score": "The algorithm in use",
-    "status_quo": "The algorithm in use",
+    **dict.fromkeys(("decision", "score", "status_quo"), "The algorithm in use"),
     "above": "or more",
     "exclude": OTHERS["left_out"],
     "features": OTHERS["feature"],
     **{role: OTHERS[role] for role in SINGLE},
     "duplicates": "Rows that are the same",
-    "sheet": "Sheet",
-    "separator": "Separator",
     "decimal": "Decimal mark",
-    "encoding": "Encoding",
     "rule": "Look with",
     "capacity": "How many people it selects",
     "accuracy": "What accuracy is",
@@ -41,7 +35,7 @@ CONTROLS = {
     "scheme": "How to test",
     "alpha": "Level of the test",
     "group_blind": "A candidate may read the group",
-    **{name: name.capitalize() for name in FOR_THE_REPORT},
+    **{name: name.capitalize() for name in ("sheet", "separator", "encoding", *FOR_THE_REPORT)},
     "challenge": "A text that the other side chooses",
     "seal": "The seal that you agreed to",
 }
@@ -52,7 +46,7 @@ OFFERED_VALUES = {
     "duplicates": {"keep": "different people", "cluster": "copies"},
 }
 FLAGGED = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)( (?:'[^']*'|[A-Z|]+|\d[\d.]*|\.\.\.))?")
-"""An option, in a text that was written for the command line alone."""
+"""An option in a message that was written for the command line alone."""
 NAMES = {setting.flag: name for name, setting in KNOWN.items()}
 
 
@@ -64,9 +58,8 @@ def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]
     bad = f"of those whose {name} is {other}" if other else "of the others"
     mean = f"the share whose {name} is {roles.positive[name]}" if answers.get("binary") else f"the mean {name}"
     return {
-        "calibration": f"of those selected, {mean}",
+        **dict.fromkeys(("calibration", "positive_predictive_value"), f"of those selected, {mean}"),
         "calibration_rejected": f"of those not selected, {mean}",
-        "positive_predictive_value": f"of those selected, {mean}",
         "lift": f"of those selected, {mean}, compared with the whole group",
         "true_positive_rate": f"{good}, the share selected",
         "true_negative_rate": f"{bad}, the share not selected",
@@ -80,15 +73,12 @@ def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]
 
 def other_value(answers: Mapping[str, Any], found: Mapping[str, Any], name: str) -> str:
     """Of a column with two values, the one that is not meant."""
-    meant = roles_of(answers).positive.get(name)
-    for column in found.get("columns", []):
-        if column["name"] == name:
-            return next((value for value in kinds(column, answers.get("reading", {})) if value != meant), "")
-    return ""
+    column = next((one for one in found.get("columns", []) if one["name"] == name), None)
+    both = kinds(column, answers.get("reading", {})) if column else []
+    return next((value for value in both if value != roles_of(answers).positive.get(name)), "")
 
 
 def selects_words(roles: Roles) -> str:
-    """Whom the algorithm in use selects."""
     name = roles.algorithm
     if roles.one("decision"):
         return f"those whose {name} is {roles.positive[name]}"
@@ -98,7 +88,6 @@ def selects_words(roles: Roles) -> str:
 
 
 def should_words(roles: Roles) -> str:
-    """Whom it should select."""
     name = roles.one("outcome")
     if name in roles.positive:
         return f"those whose {name} is {roles.positive[name]}"
@@ -126,8 +115,8 @@ def declared(answers: Mapping[str, Any], found: Mapping[str, Any], noticed: Mapp
         ("Aim", f"It should select {should_words(roles)}{stated}."),
         ("Question", f"Is there a rule that selects {'the same' if same else 'any'} share of people, {accurate} for "
                      f"every group of {' and '.join(roles.of('group'))}, and has a {shrink} gap between them?"),
-        ("Accuracy", f"{upper(words[asked['accuracy']])}."),
-        ("Gap", f"{upper(words[asked['fairness']])}."),
+        ("Accuracy", f"{_upper(words[asked['accuracy']])}."),
+        ("Gap", f"{_upper(words[asked['fairness']])}."),
         ("Candidates", f"Algorithms that may be better, found by {RULES[asked['rule']]}. They may read "
                        f"{', '.join(features[:MAX_LISTED])}{more}{', and the group' if asked['allow_group'] else ''}."),
         ("Test", f"{PROCEDURES[asked['procedure']][1]} Level {asked['alpha']}%."),
@@ -143,38 +132,21 @@ def lacking_words(counts: Mapping[str, Any]) -> str:
     return f"{rows} {columns}; by group, {groups}."
 
 
-def upper(text: str) -> str:
-    """With a capital, as a sentence begins."""
-    return text[:1].upper() + text[1:]
-
-
 # Messages. ----
 
 
 def spoken(text: str) -> str:
-    """A message as the page says it.
-
-    Examples
-    --------
-    >>> spoken("Drop those rows: `drop_missing=True`, or use `scheme='split'`.")
-    'Drop those rows: “Leave out rows that lack a value”, or use “As in the paper”.'
-    >>> spoken("Exclude it: `exclude=['late']`. Raise `train_rows=5`.")
-    'Exclude it: “leave it out” for late. Raise train rows, which only the command line offers.'
-    >>> spoken("Is this yours? Give it: --seal FILE|DIGEST")
-    'Is this yours? Give it: “The seal that you agreed to”'
-    """
+    """A message as the page says it: with the labels of controls for the names of settings."""
     return FLAGGED.sub(_of_flag, respell(text, _control))
 
 
 def sentence(text: str) -> str:
-    """The same as a sentence of its own.
+    """The same as a sentence of its own."""
+    return _upper(spoken(text))
 
-    Examples
-    --------
-    >>> sentence("no column has the groups.")
-    'No column has the groups.'
-    """
-    return upper(spoken(text))
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _control(name: str, value: str | None) -> str:

@@ -1,7 +1,7 @@
 """What all pages share: the folder, the queue, the steps, and the one way to draw a page."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from improvable.web.answers import roles_of
 from improvable.web.files import Case, Folder, find_case
 from improvable.web.jobs import Jobs, shown
 from improvable.web.sentences import sentence, spoken
 
-Step = tuple[str, Callable[[Case], bool], Callable[[Case], bool]]
-STEPS: dict[str, Step] = {
+STEPS: dict[str, tuple[str, Callable[[Case], bool], Callable[[Case], bool]]] = {
     "columns": ("Columns", lambda case: True, lambda case: case.answered),
     "question": ("Question", lambda case: case.answered, lambda case: case.asked),
     "power": ("Enough rows?", lambda case: case.asked, lambda case: case.has("power.json")),
@@ -26,12 +26,9 @@ STEPS: dict[str, Step] = {
 }
 """The steps of an audit after its file: the title of each, whether it can be opened, and whether it is done."""
 TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+    loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined,
+    trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
 TEMPLATES.filters |= {"spoken": spoken, "sentence": sentence}
 MAX_KEPT = 100
 
@@ -42,11 +39,11 @@ class Site:
 
     folder: Folder
     jobs: Jobs = field(default_factory=Jobs)
-    closing: bool = False
+    is_closing: Callable[[], bool] = lambda: False
     _kept: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def again(self, address: str, **facts: Any) -> Response:
-        """Go to a page that shows what came of a form: so that Back and reload never send the form again."""
+        """Go to a page that shows what came of a form, so that Back and reload never send the form again."""
         key = secrets.token_urlsafe(8)
         self._kept[key] = facts
         for old in list(self._kept)[:-MAX_KEPT]:
@@ -64,58 +61,26 @@ class Site:
         step = {"finished": "answer", "new": begun}.get(state, "run")
         return {"case": case, "state": "begun" if state == "new" else state, "step": step}
 
-    def page(self, template: str, *, status: int = 200, **facts: Any) -> Response:
-        """A page."""
-        case: Case | None = facts.get("case")
-        words = facts.pop("command", None)
+    def page(
+        self, template: str, request: Request, case: Case | None = None, *, command: list[str] | None = None,
+        status: int = 200, **facts: Any,
+    ) -> Response:  # fmt: skip
+        steps = [
+            {
+                "key": key, "title": title, "address": address(case, key) if case and is_open(case) else "",
+                "done": case is not None and is_done(case),
+            }
+            for key, (title, is_open, is_done) in STEPS.items()
+        ]  # fmt: skip
         common = {
-            "error": "", "case": case, "here": template.removesuffix(".html"), "steps": steps(case),
-            "command": shown(words) if words else "", "folder": str(self.folder.root), "subtitle": subtitle(case),
+            "error": self.kept(request).get("error", ""), "case": case, "here": template.removesuffix(".html"),
+            "steps": steps, "command": shown(command) if command else "", "folder": str(self.folder.root),
+            "subtitle": _subtitle(case),
         }  # fmt: skip
-        return HTMLResponse(TEMPLATES.get_template(template).render(**(common | facts)), status)
+        return HTMLResponse(TEMPLATES.get_template(template).render(common | facts), status)
 
 
-def site_of(request: Request) -> Site:
-    """The site that a request is for."""
-    site: Site = request.app.state.site
-    return site
-
-
-def opened(request: Request) -> tuple[Site, Case]:
-    """The site, and the audit that an address names."""
-    site = site_of(request)
-    return site, find_case(site.folder, request.path_params["name"])
-
-
-async def fields_of(request: Request) -> dict[str, str]:
-    """What a form holds."""
-    return {name: str(value) for name, value in (await request.form()).items()}
-
-
-def address(case: Case, step: str) -> str:
-    """Where a step of an audit is."""
-    return f"/audit/{case.name}/{step}"
-
-
-def to(case: Case, step: str) -> Response:
-    """Go to a step of an audit."""
-    return RedirectResponse(address(case, step), 303)
-
-
-def steps(case: Case | None) -> list[dict[str, Any]]:
-    """The steps of an audit, those that can be opened with an address."""
-    return [
-        {
-            "key": key,
-            "title": title,
-            "address": address(case, key) if case and is_open(case) else "",
-            "done": case is not None and is_done(case),
-        }
-        for key, (title, is_open, is_done) in STEPS.items()
-    ]
-
-
-def subtitle(case: Case | None) -> str:
+def _subtitle(case: Case | None) -> str:
     """File, rows and roles in one line."""
     if case is None:
         return ""
@@ -124,3 +89,32 @@ def subtitle(case: Case | None) -> str:
     if roles.one("outcome"):
         parts += [f"outcome: {roles.one('outcome')}", f"groups: {', '.join(roles.of('group'))}"]
     return " · ".join(part for part in parts if part)
+
+
+def site_of(request: Request) -> Site:
+    site: Site = request.app.state.site
+    return site
+
+
+def at(step: str, page: Callable[[Site, Case, Request], Awaitable[Response]], method: str = "GET") -> Route:
+    """The route to a step of an audit; its page gets the site and the audit that the address names."""
+
+    async def answer(request: Request) -> Response:
+        site = site_of(request)
+        return await page(site, find_case(site.folder, request.path_params["name"]), request)
+
+    return Route(f"/audit/{{name}}/{step}", answer, methods=[method])
+
+
+async def fields_of(request: Request) -> dict[str, str]:
+    """What a form holds."""
+    return {name: str(value) for name, value in (await request.form()).items()}
+
+
+def address(case: Case, step: str) -> str:
+    return f"/audit/{case.name}/{step}"
+
+
+def to(case: Case, step: str) -> Response:
+    """Go to a step of an audit."""
+    return RedirectResponse(address(case, step), 303)

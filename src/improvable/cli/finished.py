@@ -1,4 +1,4 @@
-"""`improvable frontier`."""
+"""`improvable frontier` and `improvable report`, of a finished run."""
 
 import math
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from typer import Argument, Option
 
 from improvable.cli import options as o
-from improvable.cli.output import put_json, say
+from improvable.cli.output import check_outputs, put_json, say
 from improvable.errors import OptionError
 from improvable.question.options import check_choice, parse_names
 from improvable.question.settings import SETTINGS
@@ -47,7 +47,7 @@ def frontier(
     from improvable._text import shown
     from improvable.report.text import paragraph
 
-    o.check_writable(json, plot)
+    check_outputs(json, plot)
     for name, value in (("gap", gap), ("form", form)):
         if value is not None:
             check_choice(f"--{name}", value, SETTINGS[name].choices)
@@ -86,7 +86,6 @@ def _short(value: float | None) -> str:
 
 
 def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
-    """The p-value of one size of improvement."""
     from improvable.results.formatting import p_equals, p_text
 
     try:
@@ -99,4 +98,29 @@ def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
         claim = f"accuracy {accuracy:g} and gap {fairness:g} ({found.form}, {found.gap} gap)"
         verdict = "rejected" if p < found.level else "not rejected"
         say(f"{p_equals(p_text(p, draws))} for {claim}: {verdict} at {found.level:g}.")
+    return 0
+
+
+def report(
+    run: str = Argument(metavar="RUN", help="A run folder of audit --out."),
+    to: str = Option(metavar="FILE", help="The report: .html, .pdf, .docx, .md or .json."),
+) -> int:
+    """Write the report of a finished run, in any format.
+
+    It needs no data, and runs nothing again. It says what audit --report would have said: the same numbers, the file,
+    the line of the ledger, the command and the seal. The ending chooses the format; .json is the result itself, as
+    audit --json writes it.
+
+    Example:
+
+    \b
+      {run}
+      improvable report run --to report.pdf
+    """
+    from improvable.report.write import checked_report
+    from improvable.results.audit import load
+
+    checked_report(to)
+    load(run).report(to)
+    say(f"Wrote {to}.")
     return 0
