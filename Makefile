@@ -10,7 +10,7 @@ RUNTIME := $(VENV)/installed
 DEV := $(VENV)/dev-installed
 ENGINES := $(VENV)/engines-installed
 
-.PHONY: demo test test-engines lint types browser latex java replicate speed bench board validity pages docs notebooks pictures dist clean
+.PHONY: demo test engines test-engines lint types browser latex java replicate speed bench board validity pages docs notebooks pictures dist clean
 
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
@@ -22,7 +22,9 @@ test: lint types browser latex $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
-test-engines: java $(ENGINES)
+engines: java $(ENGINES)
+
+test-engines: engines
 	$(BIN)/pytest -n 2 --dist loadfile tests/engines
 
 java:
