@@ -10,8 +10,8 @@ How
 ---
 One process for each tree, the same files, the fastest of a few rounds in processor seconds over all threads: wall
 clock would mostly measure what else the machine does. The earlier commit comes out of this repository's history
-(`git archive`); where there is no git, or no such commit, only this tree is timed. Both must give the same p-values.
-Times are printed and never asserted.
+(`git archive`); where there is no git, or no such commit, only this tree is timed. Where the two trees give other
+utilities or intervals, the line says so. Times are printed and never asserted.
 
 Run ``python benchmarks/speed.py [--rows 500000] [--against 79cb5ab] [--rounds 3]``, or ``make speed``.
 """
@@ -53,7 +53,7 @@ def write_people(path: Path, rows: int) -> None:
 
 
 def measure(path: Path, rounds: int) -> None:
-    """Print processor seconds and p-values of every case, with whatever `improvable` this process imports."""
+    """Print processor seconds and numbers of every case, with whatever `improvable` this process imports."""
     import pyarrow.dataset as ds
 
     import improvable
@@ -74,17 +74,20 @@ def measure(path: Path, rounds: int) -> None:
                     data, outcome="outcome", group="group", status_quo=algorithms[0], candidate=algorithms[1]
                 )
                 seconds.append(time.process_time() - start)
-            found[f"{case}, {kind}"] = min(seconds), float(result.p_value)
+            # p-values of so many rows are nearly all zero; intervals come from the draws and tell trees apart.
+            stated = result.to_dict()["repetitions"][0]
+            numbers = [stated[name] for name in ("p_value", "accuracy", "gap", "intervals")]
+            found[f"{case}, {kind}"] = min(seconds), json.dumps(numbers, sort_keys=True)
     print(json.dumps(found))
 
 
-def measured(source: Path, path: Path, rounds: int) -> dict[str, tuple[float, float]]:
+def measured(source: Path, path: Path, rounds: int) -> dict[str, tuple[float, str]]:
     """What `measure` prints where `improvable` is imported from a tree."""
     command = [sys.executable, __file__, "--measure", str(path), "--rounds", str(rounds)]
     done = subprocess.run(
         command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(source)}
     )
-    return {case: (seconds, p_value) for case, (seconds, p_value) in json.loads(done.stdout).items()}
+    return {case: (seconds, numbers) for case, (seconds, numbers) in json.loads(done.stdout).items()}
 
 
 def source_of(commit: str, folder: Path) -> Path | None:
@@ -118,10 +121,10 @@ def main() -> None:
     if not then:
         print(f"  ({options.against} is not in this clone: this tree alone)\n")
     print(f"  {'':18}{'this tree':>12}" + (f"{options.against:>12}{'ratio':>9}" if then else ""))
-    for case, (seconds, p_value) in now.items():
+    for case, (seconds, numbers) in now.items():
         before = f"{then[case][0]:>12.2f}{seconds / then[case][0]:>8.2f}x" if then else ""
-        print(f"  {case:18}{seconds:>12.2f}{before}")
-        assert not then or p_value == then[case][1], case
+        moved = "  other numbers" if then and numbers != then[case][1] else ""
+        print(f"  {case:18}{seconds:>12.2f}{before}{moved}")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,20 @@ import pytest
 
 import improvable
 from flat import flat_compare
-from improvable.algorithms.thresholds import ScoreColumn, Threshold, TieBreaking
+from improvable.algorithms.thresholds import ScoreColumn, Threshold, TieBreaking, tied_share
 from improvable.data.frame import read_rows
 
 
 def coarse(rows: int, seed: int = 0) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     return pl.DataFrame({"person": np.arange(rows) + seed * 10**6, "score": rng.integers(0, 4, rows)})
+
+
+def test_the_share_of_tied_rows_fills_what_the_rows_above_leave() -> None:
+    """One of five rows is above: of the four that tie, a quarter makes two of five; with weights, by weight."""
+    scores, weights = np.array([1.0, 1.0, 1.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0, 3.0, 2.0])
+    assert tied_share(scores, 1.0, 0.4) == pytest.approx(0.25)
+    assert tied_share(scores, 1.0, 0.4, weights) == pytest.approx((0.4 * 8 - 2) / 6)
 
 
 @pytest.mark.parametrize("capacity", [0.03, 0.3, 0.5, 0.9])

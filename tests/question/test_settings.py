@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ import typer.main
 import improvable
 from improvable.cli import app, run
 from improvable.cli.options import PANELS, options_of, parsed
-from improvable.data.engines import ENGINES
 from improvable.errors import one_of
 from improvable.question.claim import Claim
 from improvable.question.design import make_design
@@ -26,7 +25,6 @@ from improvable.question.settings import (
     SETTINGS,
     About,
     Constraints,
-    EngineName,
     Groups,
     Read,
     Settings,
@@ -112,10 +110,6 @@ def test_every_option_reaches_its_setting(command: str) -> None:
 
 
 CHOSEN = [name for name, setting in SETTINGS.items() if setting.choices]
-
-
-def test_every_engine_can_be_named() -> None:
-    assert get_args(EngineName) == tuple(ENGINES)
 
 
 @pytest.mark.parametrize("name", CHOSEN)

@@ -357,9 +357,9 @@ def effective_words(facts: Facts) -> str:
     least = []
     for group in facts["groups"]:
         before, after = (min(one["effective_rows"][group][name] for one in facts["repetitions"]) for name in ALGORITHMS)
-        least.append(f"{group} {before:.1f} -> {after:.1f}")
+        least.append(f"{group} {before:.1f} → {after:.1f}")
     fewest = ", the fewest in any repetition" if len(facts["repetitions"]) > 1 else ""
-    kish = f"Kish's effective number; status quo -> candidate{fewest}"
+    kish = f"Kish's effective number; status quo → candidate{fewest}"
     return f"What weighted rows are worth in rows of equal weight ({kish}): {', '.join(least)}."
 
 
