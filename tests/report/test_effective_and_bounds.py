@@ -49,7 +49,7 @@ def test_the_effective_number_is_in_every_output(options: dict[str, str], tmp_pa
     for group in ("a", "b"):
         expected = {"status_quo": kish(frame, group, "now"), "candidate": kish(frame, group, "new")}
         assert found[group] == pytest.approx(expected, rel=1e-5)
-        words = f"{group} {found[group]['status_quo']:.1f} -> {found[group]['candidate']:.1f}"
+        words = f"{group} {found[group]['status_quo']:.1f} → {found[group]['candidate']:.1f}"
         for name in ("report.html", "report.md"):
             result.report(tmp_path / f"{group}-{name}")
             assert words in (tmp_path / f"{group}-{name}").read_text().replace("&gt;", ">").replace("\\", "")
