@@ -5,6 +5,7 @@ that a picture printed in gray says the same.
 """
 
 import json
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from pathlib import Path
@@ -39,6 +40,8 @@ the page. A page replaces each by its variable of that name, so that a picture c
 INK, SOFT, LINE, BEFORE, AFTER, BOTH, REGION, LIMIT, PAPER = COLORS.values()
 WIDE, NARROW = 660, 340
 """Pixels that a picture has on a screen and on a phone."""
+LINE_LETTERS = 110
+"""Letters in a line over a picture that is `WIDE`."""
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>improvable</title><link rel="icon" href="data:,"></head>
 <body><div id="chart"></div>
@@ -63,7 +66,8 @@ class Plot:
         made = self.picture(in_words(result.facts), result.frontier())
         if not isinstance(made, Picture):
             return None
-        head = heading(made.title, made.words, fontWeight="bold", color=INK, subtitleColor=SOFT, offset=12)
+        words = [line for text in made.words for line in textwrap.wrap(text, LINE_LETTERS)]
+        head = heading(made.title, words, fontWeight="bold", color=INK, subtitleColor=SOFT, offset=12)
         return made.draw(WIDE).properties(title=head, background="white")
 
 
