@@ -9,7 +9,7 @@ import pytest
 
 import improvable
 from conftest import Case
-from flat import flat_compare
+from flat import flat_audit, flat_compare
 from improvable.inference.diagnostics import KINDS
 from people import make_people
 
@@ -87,3 +87,104 @@ def test_a_saved_result_still_knows(tmp_path: Path) -> None:
     )
     result.save(tmp_path / "kept")
     assert improvable.load(tmp_path / "kept").facts["repetitions"] == result.facts["repetitions"]
+
+
+def turned(frame: pl.DataFrame, weight: str | None) -> dict[str, list[float]]:
+    """By group: rows in all, those that turn right and those that turn wrong; the same by weight."""
+    out: dict[str, list[float]] = {}
+    for row in frame.to_dicts():
+        before, after = row["now"] == row["binary"], row["new"] == row["binary"]
+        for group in (row["group"], "everyone"):
+            one = out.setdefault(group, [0.0] * 6)
+            for place, counts in enumerate((True, after and not before, before and not after)):
+                one[place] += counts
+                one[3 + place] += counts * (row[weight] if weight else 1.0)
+    return out
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("options", [{}, {"selection": "burden"}, {"positive": {"binary": "1"}}])
+def test_decisions_that_turn_right_are_those_of_the_rows(weight: str | None, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(6)
+    frame = Case(seed=4, rows=700).frame().with_columns(weight=pl.Series(rng.integers(1, 9, 700) / 7))
+    facts = flat_compare(
+        frame, outcome="binary", group="group", status_quo="now", candidate="new", draws=100, weight=weight,
+        accuracy="classification_rate", fairness="classification_rate", **options,
+    ).facts  # fmt: skip
+    (repetition,), expected = facts["repetitions"], turned(frame, weight)
+    assert set(repetition["right_and_wrong"]) == set(facts["right_and_wrong"]) == set(expected)
+    for group, (rows, right, wrong, whole, right_weight, wrong_weight) in expected.items():
+        found, stated = repetition["right_and_wrong"][group], facts["right_and_wrong"][group]
+        assert [one["rows"] for one in found.values()] == [one["rows"] for one in stated.values()] == [right, wrong]
+        assert found["to_right"]["share"] == pytest.approx(right_weight / whole, rel=1e-12)
+        assert found["to_wrong"]["share"] == pytest.approx(wrong_weight / whole, rel=1e-12)
+        assert stated["to_right"]["people"] == pytest.approx(1_000 * right_weight / whole)
+        if group == "everyone":
+            continue
+        rates = repetition["accuracy"][group]
+        assert rates["candidate"] is not None
+        assert rates["status_quo"] is not None
+        gain = rates["candidate"] - rates["status_quo"]
+        assert found["to_right"]["share"] - found["to_wrong"]["share"] == pytest.approx(gain)
+        if weight is None:
+            assert right - wrong == pytest.approx(gain * rows)
+
+
+def test_the_value_that_selection_looks_for_is_what_positive_names() -> None:
+    """Of outcomes with 0 named, who turns right and who wrong trade places."""
+    frame = Case(seed=4, rows=700).frame()
+    asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new", "draws": 100}
+    one = flat_compare(frame, outcome="binary", **asked).facts["right_and_wrong"]
+    turned_around: dict[str, Any] = {"positive": {"binary": "0"}, "direction": "as stated"}
+    with pytest.warns(improvable.ImprovableWarning):
+        other = flat_compare(frame, outcome="binary", **turned_around, **asked).facts["right_and_wrong"]
+    for group, ways in one.items():
+        assert [ways["to_right"]["rows"], ways["to_wrong"]["rows"]] == [
+            other[group]["to_wrong"]["rows"], other[group]["to_right"]["rows"],
+        ]  # fmt: skip
+
+
+def test_other_outcomes_have_no_right_and_wrong() -> None:
+    frame = Case(seed=4, rows=700).frame().with_columns(half=pl.col("count") / 2)
+    asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new", "draws": 100}
+    for outcome in ("count", "half"):
+        result = flat_compare(frame, outcome=outcome, **asked)
+        assert not result.facts["right_and_wrong"]
+        assert not result.facts["repetitions"][0]["right_and_wrong"]
+        assert result.plot(kind="right_and_wrong") is None
+        assert "from a wrong decision" not in result.summary()
+
+
+@pytest.mark.parametrize("least", [0.0, 0.25])
+def test_prices_have_no_right_and_wrong(least: float) -> None:
+    rng = np.random.default_rng(7)
+    frame = Case(seed=4, rows=700).frame()
+    prices = {name: pl.Series(rng.choice([least, 0.5, 1.0], 700)) for name in ("now", "new")}
+    result = flat_compare(
+        frame.with_columns(**prices), outcome="binary", group="group", status_quo="now", candidate="new", draws=100,
+        accuracy="profit", fairness="profit",
+    )  # fmt: skip
+    assert result.facts["right_and_wrong"] == {}
+
+
+def test_blocks_and_engines_count_who_turns_right_alike(tmp_path: Path) -> None:
+    people = make_people(900).with_columns(sick=(pl.col("visits") > 4).cast(pl.Int8))
+    asked: dict[str, Any] = {
+        "outcome": "sick", "group": "group", "status_quo": improvable.threshold("score", capacity=0.4),
+        "row_id": "person", "rule": "linear", "features": ["signal", "small"], "repetitions": 2, "draws": 100,
+        "capacity": 0.4, "accuracy": "classification_rate", "fairness": "classification_rate",
+    }  # fmt: skip
+    people.write_parquet(tmp_path / "rows.parquet")
+    facts = flat_audit(people, **asked).facts
+    assert len(facts["blocks"]["cuts"]) > 1
+    assert flat_audit(tmp_path / "rows.parquet", engine="arrow", **asked).facts["repetitions"] == facts["repetitions"]
+    for repetition in facts["repetitions"]:
+        for group, rates in repetition["accuracy"].items():
+            assert rates["candidate"] is not None
+            assert rates["status_quo"] is not None
+            ways = repetition["right_and_wrong"][group]
+            gain = rates["candidate"] - rates["status_quo"]
+            assert ways["to_right"]["share"] - ways["to_wrong"]["share"] == pytest.approx(gain)
+    for group, both in facts["right_and_wrong"].items():
+        rows = [one["right_and_wrong"][group]["to_right"]["rows"] for one in facts["repetitions"]]
+        assert both["to_right"]["rows"] == sum(rows) / len(rows)

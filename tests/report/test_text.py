@@ -12,7 +12,7 @@ import improvable
 from flat import flat_audit, flat_compare
 from improvable.cli import run
 from improvable.inference.diagnostics import KINDS
-from improvable.report.people import people_count
+from improvable.report.people import people_count, turned_table
 from improvable.results.formatting import ends_text, value_text
 from reported import estimated
 
@@ -121,6 +121,40 @@ def test_who_changes_is_a_table_of_a_thousand_people() -> None:
     start = lines.index(next(line for line in lines if line.startswith("selected by")))
     for line, (group, kinds) in zip(lines[start + 1 :], result.facts["people"].items(), strict=False):
         assert line.split() == [group, *(people_count(kinds[kind]) for kind in KINDS)]
+
+
+def turning(rows: dict[str, list[tuple[int, int, int]]], **options: Any) -> improvable.Comparison:
+    """Rows of outcome, status quo and candidate, by group."""
+    found = [(group, *row, 1.0) for group, mine in rows.items() for row in mine]
+    found += [("a", 1, 1, 1, 1.0)] * 20  # so that the status quo has a gap
+    frame = pl.DataFrame(found, schema=["g", "y", "now", "new", "w"], orient="row")
+    return flat_compare(frame, outcome="y", group="g", status_quo="now", candidate="new", draws=100, **options)
+
+
+def test_who_turns_right_is_one_sentence_that_names_where_more_turn_wrong() -> None:
+    same = [(1, 1, 1), (0, 0, 0), (0, 1, 1), (1, 0, 0)] * 20
+    right, wrong = [(1, 0, 1), (0, 1, 0)], [(1, 1, 0), (0, 0, 1)]
+    better, tied, worse = same + right * 3 + wrong, same + right * 2 + wrong * 2, same + right + wrong * 3
+    told = {
+        "more are put right than wrong in every group.": {"a": better, "b": better},
+        "more are put right than wrong in every group but b, c and d.": {"a": better, "b": tied, "c": worse, "d": tied},
+        "in no group are more put right than wrong.": {"a": tied, "b": worse},
+    }
+    for end, rows in told.items():
+        result = turning(rows)
+        text, everyone = " ".join(result.summary().split()), result.facts["right_and_wrong"]["everyone"]
+        ups, downs = (int(everyone[way]["rows"]) for way in ("to_right", "to_wrong"))
+        start = f"changes for {ups + downs} of {result.rows} people tested: {ups} go from a wrong decision to a"
+        assert f"{start} right one and {downs} from a right one to a wrong one, as judged by the recorded" in text
+        assert end in text
+        *_, (name, _, right_rows, _, wrong_rows) = turned_table(result.facts).rows
+        assert (name, right_rows, wrong_rows) == ("everyone", str(ups), str(downs))
+        assert result.plot(kind="right_and_wrong") is not None
+    weighted = " ".join(turning({"a": better, "b": better}, weight="w").summary().split())
+    assert "The decision changes for 81 of 1,000 people, by weight: 61 go from a wrong" in weighted
+    nobody = turning({"a": same, "b": same})
+    assert "decision changes for" not in nobody.summary()
+    assert nobody.plot(kind="right_and_wrong") is None
 
 
 def test_a_gap_that_changes_sides_is_printed_with_its_sides() -> None:

@@ -15,8 +15,8 @@ from improvable.errors import DataError
 from improvable.inference.bootstrap import Drawable
 from improvable.inference.cells import STATUS_QUO, Cells, RowsInClusters, W, contributions, count, exact_sum, to_float
 from improvable.inference.corrections import Corrected, prepare
-from improvable.inference.diagnostics import crossed_sums
-from improvable.inference.evidence import Evidence, members
+from improvable.inference.diagnostics import KINDS, crossed_array, crossed_sums
+from improvable.inference.evidence import EVERYONE, Evidence, members
 from improvable.inference.moments import Moments, add, collapse, draw_normal, most_cells, settle
 from improvable.question.claim import Claim
 from improvable.question.design import Design
@@ -37,6 +37,8 @@ class Tally:
     occupied: IntArray  # (utilities, 2, strata): rows whose w is not zero, by algorithm
     # exact sums of weights: of all rows and of those that either algorithm selects, by stratum
     weighed: tuple[int, ...]
+    # (strata, 3): rows whose outcome and decisions are 0 or 1; of these, those whose decision turns right, and wrong
+    judged: IntArray
     falls: int = 0  # rows whose decision falls when a monotone feature moves in its favor
     # exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`
     crossed: tuple[int, ...] = ()
@@ -65,6 +67,23 @@ class Tally:
             out[group] = float(before / everyone), float(after / everyone)
         return out
 
+    def turned(self, attributes: Sequence[Attribute]) -> dict[str, tuple[tuple[int, float], tuple[int, float]]]:
+        """Of everyone and of every group: rows whose decision turns right, and wrong, each with its weighted share.
+
+        A decision is right where it equals the outcome; nothing where some outcome or decision is not 0 or 1.
+        """
+        if self.judged[:, 0].sum() < self.rows:
+            return {}
+        crossed, out = crossed_array(self.crossed), {}
+        for group, mine in ((EVERYONE, np.full(len(self.sizes), True)), *members(attributes)):
+            _, right, wrong = self.judged[mine].sum(axis=0).tolist()
+            sums = crossed[mine].sum(axis=0)
+            lost, lost_ones = sums[KINDS.index("only_status_quo"), :2]
+            new, new_ones = sums[KINDS.index("only_candidate"), :2]
+            turns = np.array([new_ones + lost - lost_ones, new - new_ones + lost_ones]) / sums[:, 0].sum()
+            out[group] = (right, float(turns[0])), (wrong, float(turns[1]))
+        return out
+
     def shares(self) -> tuple[float, float]:
         """The share selected by either algorithm, of rows or of their weight."""
         if not self.weighed:
@@ -90,6 +109,8 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
     else:
         counted = _count_in_clusters(flat, grouping.codes, sample.clusters, grouping.strata)
     chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
+    before, after = (one == sample.outcomes[None] for one in decisions)  # right, as the classification rate has it
+    plain = np.all([(one == 0) | (one == 1) for one in (sample.outcomes[None], *decisions)], axis=0)
 
     weighed: list[int] = []
     if sample.weights is not None:
@@ -105,6 +126,7 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
         selected=np.stack([rows_by_stratum(one) for one in chosen], axis=1).astype(np.int64),
         occupied=np.array([[rows_by_stratum(loads[:, m, t]) for t in range(2)] for m in range(loads.shape[1])]),
         weighed=tuple(weighed),
+        judged=np.stack([rows_by_stratum(plain & one) for one in (plain, after & ~before, before & ~after)], axis=1),
         crossed=crossed_sums(sample, chosen),
     )
 
@@ -112,7 +134,7 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
 def merge_tallies(one: Tally, other: Tally, most: float) -> Tally:
     """What two batches are together: cells while there are at most `most`, moments from there on."""
     both: dict[str, Any] = {
-        name: getattr(one, name) + getattr(other, name) for name in ("sizes", "selected", "occupied", "falls")
+        name: getattr(one, name) + getattr(other, name) for name in ("sizes", "selected", "occupied", "judged", "falls")
     }
     for name in ("weighed", "crossed"):
         both[name] = tuple(x + y for x, y in zip(getattr(one, name), getattr(other, name), strict=True))

@@ -5,10 +5,11 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from improvable.inference.diagnostics import KINDS
+from improvable.inference.evidence import EVERYONE
 from improvable.question.settings import as_options
 from improvable.report.blocks import Block, Heading, Sentence, Table
 from improvable.results.collect import PEOPLE
-from improvable.results.facts import Facts, PersonFacts
+from improvable.results.facts import WAYS, Facts, PersonFacts, TurnedFacts
 from improvable.results.formatting import value_text
 
 NAMES = {
@@ -29,10 +30,14 @@ ROLES = {
 }
 
 
-def people_count(kind: PersonFacts) -> str:
-    """How many people, to a whole person; a tenth where there are fewer than ten."""
-    digits = Decimal(1) if kind["people"] >= 9.95 or kind["people"] == 0 else Decimal("0.1")
-    return f"{Decimal(kind['people']).quantize(digits, ROUND_HALF_UP):,f}"
+def people_count(kind: PersonFacts | TurnedFacts) -> str:
+    """How many of 1,000 people, to a whole person; a tenth where there are fewer than ten."""
+    return _number(kind["people"])
+
+
+def _number(people: float) -> str:
+    digits = Decimal(1) if people >= 9.95 or people == int(people) else Decimal("0.1")
+    return f"{Decimal(people).quantize(digits, ROUND_HALF_UP):,f}"
 
 
 def people_table(facts: Facts) -> Table:
@@ -45,6 +50,43 @@ def people_table(facts: Facts) -> Table:
     spans = tuple((f"Selected by {NAMES[kind]}", 2) for kind in KINDS)
     note = f"Of {PEOPLE:,} people in each group, on test rows; the outcome is {facts['outcome']}."
     return Table("people-table", heads, rows, spans, note=note)
+
+
+def turned_table(facts: Facts) -> Table:
+    """Of every group, and of everyone, how many decisions turn right, and how many wrong."""
+    found = {group: facts["right_and_wrong"][group] for group in (*facts["groups"], EVERYONE)}
+    rows = tuple(
+        (group, *(cell for way in WAYS for cell in (people_count(ways[way]), _number(ways[way]["rows"]))))
+        for group, ways in found.items()
+    )
+    spans = tuple((f"From {words}", 2) for words in ("wrong to right", "right to wrong"))
+    note = (
+        f"People: of {PEOPLE:,} in each group{', by weight' if facts['weight'] else ''}. Rows: of the test rows. A "
+        f"decision is right where it equals the recorded outcome, {facts['outcome']}: selected with 1, not with 0."
+    )
+    return Table("turned-table", ("Group", *("people", "rows") * 2), rows, spans, closing=1, note=note)
+
+
+def turned_words(facts: Facts) -> str:
+    """How many decisions turn right, how many wrong, and in which groups fewer; nothing where none does either."""
+    counted = "people" if facts["weight"] else "rows"  # rows of unequal weight are not people of equal weight
+    found = {group: [ways[way][counted] for way in WAYS] for group, ways in facts["right_and_wrong"].items()}  # type: ignore[literal-required]
+    right, wrong = map(_number, found.pop(EVERYONE, (0.0, 0.0)))
+    if right == wrong == "0":
+        return ""
+    repetitions = facts["repetitions"]
+    tested = _number(PEOPLE if facts["weight"] else round(sum(one["rows"] for one in repetitions) / len(repetitions)))
+    total = _number(sum(float(one.replace(",", "")) for one in (right, wrong)))
+    over = " (means over the repetitions)" if len(repetitions) > 1 else ""
+    fewer = [group for group, (better, worse) in found.items() if better <= worse]
+    but = f" but {' and '.join(filter(None, (', '.join(fewer[:-1]), fewer[-1])))}" if fewer else ""
+    none = len(fewer) == len(found)
+    more = "in no group are more put right than wrong" if none else f"more are put right than wrong in every group{but}"
+    return (
+        f"The decision changes for {total} of {tested} people{', by weight' if facts['weight'] else ' tested'}{over}: "
+        f"{right} go from a wrong decision to a right one and {wrong} from a right one to a wrong one, as judged by "
+        f"the recorded outcome (1 selected, 0 not); {more}."
+    )
 
 
 def drivers_of(facts: Facts) -> dict[str, float]:

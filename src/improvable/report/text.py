@@ -12,7 +12,7 @@ from improvable._text import shown_all
 from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import labeled
-from improvable.report.people import NAMES, feature_table, left_out_lines, look_lines, people_count
+from improvable.report.people import NAMES, feature_table, left_out_lines, look_lines, people_count, turned_words
 from improvable.report.tables import component_cells
 from improvable.results import wording
 from improvable.results.collect import PEOPLE
@@ -152,7 +152,7 @@ def _sides(component: ComponentFacts, algorithm: str, facts: Facts) -> tuple[str
 
 
 def who_changes(facts: Facts) -> str:
-    """Of 1,000 people in each group, by whom they are selected; nothing of prices."""
+    """Of 1,000 people in each group, by whom they are selected, and whose decision turns right; nothing of prices."""
     people, shares = facts["people"], facts["selected_shares"]
     if shares is None:
         return ""
@@ -160,7 +160,7 @@ def who_changes(facts: Facts) -> str:
     caption = f"Who changes, of {PEOPLE:,} people in each group. {all_rows}"
     heads = ["selected by", *(NAMES[kind] for kind in KINDS)]
     rows = [[group, *(people_count(kinds[kind]) for kind in KINDS)] for group, kinds in people.items()]
-    return f"{paragraph(caption)}\n\n{table(heads, rows)}"
+    return f"{paragraph(caption)}\n\n{table(heads, rows)}\n\n{paragraph(turned_words(facts))}".rstrip()
 
 
 def details(facts: Facts) -> list[str]:

@@ -13,6 +13,7 @@ from improvable.inference.reruns import rerun_risk
 from improvable.inference.statistics import unfairness
 from improvable.inference.test import Component, detectable, lower_median, rows_needed, shortfall
 from improvable.results.facts import (
+    WAYS,
     ComponentFacts,
     DiagnosticFacts,
     DisparityFacts,
@@ -21,6 +22,7 @@ from improvable.results.facts import (
     RepetitionFacts,
     RerunFacts,
     ShortfallFacts,
+    TurnedFacts,
     UtilityFacts,
 )
 from improvable.results.formatting import number_or_null, p_text, steady
@@ -71,6 +73,7 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         "bounds": result.frontier().bound_facts(),
         "selected_shares": shares,
         "people": {} if shares is None else {group: _people(repetitions, group) for group in groups},
+        "right_and_wrong": {} if shares is None else _right_and_wrong(repetitions),
         "p_plain": _p_plain(repetitions),
         "repetitions": repetitions,
         "rerun": _rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
@@ -138,6 +141,24 @@ def _people(repetitions: Sequence[RepetitionFacts], group: str) -> dict[str, Per
         # A mean over repetitions, each with as much weight as it has people of this kind.
         outcome = sum(one["share"] * one["mean_outcome"] for one in found if one["mean_outcome"] is not None)
         out[kind] = {"people": PEOPLE * share / len(found), "mean_outcome": outcome / share if share else None}
+    return out
+
+
+def _right_and_wrong(repetitions: Sequence[RepetitionFacts]) -> dict[str, dict[str, TurnedFacts]]:
+    """Whose decision turns right, and wrong, of everyone and of every group: means over repetitions."""
+    found = [one["right_and_wrong"] for one in repetitions]
+    if not all(found):
+        return {}
+    out: dict[str, dict[str, TurnedFacts]] = {}
+    for group in found[0]:
+        turns = {way: [one[group][way] for one in found] for way in WAYS}
+        out[group] = {
+            way: {
+                "rows": sum(one["rows"] for one in each) / len(each),
+                "people": PEOPLE * sum(one["share"] for one in each) / len(each),
+            }
+            for way, each in turns.items()
+        }
     return out
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 Probability = Annotated[float, (0, 1)]
 Kind = Annotated[str, ("accuracy", "fairness")]
+WAYS = ("to_right", "to_wrong")
 Range = Annotated[list[Probability], (2, 2)]
 
 
@@ -88,6 +89,16 @@ class ChangeFacts(TypedDict):
     mean_outcome: float | None
 
 
+class TurnFacts(TypedDict):
+    rows: int
+    share: float
+
+
+class TurnedFacts(TypedDict):
+    rows: float
+    people: float
+
+
 class DifferingFacts(TypedDict):
     rows: float
     status_quo: float
@@ -117,6 +128,7 @@ class CountFacts(TypedDict):
     corrections: list[CorrectionFacts]
     p_plain: Probability | None
     changes: dict[str, dict[str, ChangeFacts]]
+    right_and_wrong: dict[str, dict[str, TurnFacts]]
 
 
 class RepetitionFacts(CountFacts):
@@ -318,6 +330,7 @@ class Facts(TypedDict):
     bounds: list[BoundFacts]
     selected_shares: dict[str, dict[str, float]] | None
     people: dict[str, dict[str, PersonFacts]]
+    right_and_wrong: dict[str, dict[str, TurnedFacts]]
     p_plain: Probability | None
     repetitions: Annotated[list[RepetitionFacts], (1, None)]
     rerun: RerunFacts | None

@@ -4,11 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from improvable.report.plots.curves import attempts, learning_curves, power_curves
-from improvable.report.plots.findings import dumbbells, p_values, people, utilities
+from improvable.report.plots.findings import dumbbells, p_values, people, right_and_wrong, utilities
 from improvable.report.plots.style import Chart, Plot, chart_png, chart_svg, save_chart
 from improvable.report.plots.surface import default_grids, improvement_map, intercepts, surface
 
-REPORTED: dict[str, Plot] = {"dumbbells": dumbbells, "people": people, "map": improvement_map, "p_values": p_values}
+REPORTED: dict[str, Plot] = {
+    "dumbbells": dumbbells, "people": people, "right_and_wrong": right_and_wrong, "map": improvement_map,
+    "p_values": p_values,
+}  # fmt: skip
 """Pictures of a report, in its order."""
 PICTURES: dict[str, Callable[..., Any]] = {**REPORTED, "utilities": utilities, "surface": surface}
 """Every picture of a result, by the name that `Result.plot` takes: a report's, and the paper's Figures 2 and 3."""
@@ -26,6 +29,7 @@ __all__ = [
     "p_values",
     "people",
     "power_curves",
+    "right_and_wrong",
     "save_chart",
     "surface",
     "utilities",

@@ -8,7 +8,7 @@ from improvable._text import shown
 from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report.blocks import Picture
-from improvable.report.people import NAMES, people_count, people_table
+from improvable.report.people import NAMES, people_count, people_table, turned_table, turned_words
 from improvable.report.plots import style
 from improvable.report.plots.style import AFTER, ALGORITHM_NAMES, BEFORE, INK, SOFT, WIDE, Plot, chart, room_for, series
 from improvable.results.collect import PEOPLE
@@ -186,6 +186,60 @@ def draw_people(facts: Facts, width: int) -> Any:
     bars = chart(rows).mark_bar(height=26, stroke=style.PAPER, strokeWidth=1)
     text = chart(rows).mark_text(fontSize=12, color=style.PAPER, fontWeight="bold")
     layers = [bars.encode(x=x, x2="end:Q", y=y, color=color), text.encode(x="middle:Q", y=y, text="text:N")]
+    return style.plain_style(alt.layer(*layers).properties(width=inner, height=42 * len(groups)))
+
+
+@Plot
+def right_and_wrong(facts: Facts, _: Frontier) -> Picture | None:
+    """Of 1,000 people in each group, whose decision turns right, and whose wrong; None of other outcomes than 0 and 1.
+
+    None also where decisions are prices, and where none changes.
+    """
+    words = turned_words(facts)
+    if not words:
+        return None
+    said = [
+        f"{group} {people_count(ways['to_right'])} from wrong to right, {people_count(ways['to_wrong'])} from right to "
+        "wrong"
+        for group, ways in facts["right_and_wrong"].items()
+    ]
+    return Picture(
+        name="right-and-wrong",
+        title=f"Of {PEOPLE:,} people in each group, whose decision becomes right, and whose wrong",
+        words=(words,),
+        alt=f"{words} Of {PEOPLE:,} people: {'; '.join(said)}.",
+        draw=partial(draw_right_and_wrong, facts),
+        table=turned_table(facts),
+    )
+
+
+def draw_right_and_wrong(facts: Facts, width: int) -> Any:
+    """Bars from the middle: to the right what turns right, to the left what turns wrong, each side under its name."""
+    import altair as alt
+
+    groups = facts["groups"]
+    room = room_for(groups, 190 if width >= WIDE else 110)
+    sides = (("to_wrong", -1, "right → wrong", style.LIMIT), ("to_right", 1, "wrong → right", AFTER))
+    turns = [facts["right_and_wrong"][group][way] for group in groups for way, *_ in sides]
+    inner, most = width - room - 24, max(one["people"] for one in turns)
+    beyond = LETTER * max(len(people_count(one)) for one in turns) + 14  # the number beside the longest bar
+    reach = most / (1 - beyond / (inner / 2))
+    scale = alt.Scale(domain=[-reach, reach], nice=False)
+    y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=room), scale=alt.Scale(paddingInner=0.35))
+    layers = []
+    for way, sign, name, hue in sides:
+        found = {group: facts["right_and_wrong"][group][way] for group in groups}
+        rows = [{"group": one, "end": sign * n["people"], "text": people_count(n)} for one, n in found.items()]
+        bars, x = chart(rows), alt.X("end:Q", scale=scale, axis=None)
+        beside: dict[str, Any] = {"align": "left" if sign > 0 else "right", "dx": 6 * sign, "fontSize": 12}
+        layers += [
+            bars.mark_bar(height=26, color=hue).encode(x=x, x2=alt.datum(0), y=y),
+            bars.mark_text(color=INK, **beside).encode(x=x, y=y, text="text:N"),
+            chart([{"end": 0, "name": name}])
+            .mark_text(color=hue, fontWeight="bold", dy=-8, **beside)
+            .encode(x=x, y=alt.value(0), text="name:N"),
+        ]
+    layers.append(chart([{"end": 0}]).mark_rule(color=INK).encode(x=alt.X("end:Q", scale=scale, axis=None)))
     return style.plain_style(alt.layer(*layers).properties(width=inner, height=42 * len(groups)))
 
 
