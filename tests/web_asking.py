@@ -1,14 +1,26 @@
-"""Ask the local page without a server or a browser: one request after another, redirects followed."""
+"""Ask the local page without a server or a browser: one request after another, redirects followed.
+
+Short commands run in this process: what they print is the same, and most of the time of a new one is imports. That they
+are processes of their own is tested with the browser and in `tests/web/test_folder.py`.
+"""
 
 import asyncio
+import contextlib
 import html
+import io
+import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 from starlette.types import Message
 
+from improvable.algorithms.rules.own_code import REFUSED
+from improvable.cli import run
+from improvable.web import jobs, preview
 from improvable.web.app import make_app
 from improvable.web.files import Case, Folder, find_case
 
@@ -37,6 +49,17 @@ class Page:
         return self.body.partition("<title>")[2].partition("</title>")[0]
 
 
+async def in_this_process(words: Sequence[str], folder: Path, module: str = jobs.COMMAND) -> jobs.Finished:
+    """What `jobs.run` finds, without a new process."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as here, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        here.chdir(folder)
+        for name, value in {"IMPROVABLE_SPELLING": "python", REFUSED: "1"}.items():
+            here.setenv(name, value)
+        code = preview.main(words[0], json.loads(words[1])) if module == jobs.PREVIEW else run(list(words))
+    return jobs.Finished(code or 0, out.getvalue(), err.getvalue())
+
+
 class Asker:
     """A page of a folder, and somebody who asks it."""
 
@@ -44,6 +67,8 @@ class Asker:
         self.folder = Folder(folder)
         self.app = make_app(self.folder)
         self.runner = asyncio.Runner()
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(jobs, "run", in_this_process)
 
     def __enter__(self) -> "Asker":
         return self
@@ -51,6 +76,7 @@ class Asker:
     def __exit__(self, *_: object) -> None:
         self.runner.run(self.app.state.site.jobs.close())
         self.runner.close()
+        self.patch.undo()
 
     def get(self, path: str) -> Page:
         return self._ask("GET", path, b"")

@@ -77,12 +77,11 @@ def test_repetitions_are_those_of_one_batch_and_one_thread(
     asked: dict[str, Any] = {"rule": "linear", "features": ["signal", "small", "holes", "region"], "repetitions": 2}
     asked |= {"status_quo": STATUS_QUO, "draws": 200, "row_id": row_id, "scheme": scheme} | options
     if "monotone" in options:
-        asked["features"] = ["signal", "small"]
+        asked |= {"features": ["signal", "small"], "repetitions": 1}
     ready = prepare_audit(people, Settings(outcome="visits", group="group", **asked))
     assert ready.cuts.ends == ((0.5,) if scheme == "split" else (0.1, 0.2, 0.4, 0.7))
     result, sample = run_prepared(ready), ready.sample()
-    for repetition in (1, 2):
-        found = result.repetitions[repetition - 1]
+    for repetition, found in enumerate(result.repetitions, start=1):
         block = blocks_by_hand(ready, sample, repetition)
         decisions, fits = np.full((2, len(sample)), np.nan), []
         for b in range(1, len(ready.cuts.ends) + 1):

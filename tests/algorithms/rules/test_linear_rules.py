@@ -47,23 +47,29 @@ def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
     return flat_audit(people, **{**settings, **options})
 
 
+def refitted(people: pl.DataFrame, **options: Any) -> improvable.Algorithm:
+    """The choice on all rows, after the least audit there is: one fit."""
+    return audited(people, scheme="split", repetitions=1, **options).refit()
+
+
 def test_a_search_that_weighs_the_gap_has_a_smaller_one_than_prediction() -> None:
-    """The means differ by .33 and more, with a standard error of about .1."""
-    people = programme(6_000)
+    """The means differ by .46 and more, with a standard error of about .15."""
+    people = programme(4_000)
 
     def gap(rule: str) -> float:
-        repetitions = audited(people, rule=rule, repetitions=5).to_dict()["repetitions"]
+        repetitions = audited(people, rule=rule, repetitions=3, scheme="split").to_dict()["repetitions"]
         return float(np.mean([repetition["gap"]["candidate"] for repetition in repetitions]))
 
-    assert gap("linear_search:fairest") < gap("linear") - 0.1
-    assert gap("linear_search:balanced") < gap("linear") - 0.1
+    predicted = gap("linear")
+    for objective in ("fairest", "balanced"):
+        assert gap(f"linear_search:{objective}") < predicted - 0.1
 
 
 @pytest.mark.parametrize("objective", ["balanced", "fairest:iota=0", "most_accurate:b:iota=0"])
 def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: str) -> None:
     result = audited(
         people, rule=f"linear_search:{objective}", selection_gap=0.1, monotone={"record": "-", "visits": "+"},
-        delta_accuracy=-0.2,
+        delta_accuracy=-0.2, repetitions=1,
     )  # fmt: skip
     assert not any("no candidate" in text for text in result.warnings)
     for repetition in result.to_dict()["repetitions"]:
@@ -106,7 +112,7 @@ def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
         outcome="sick", group="group", status_quo=status_quo, rule="linear", accuracy="classification_rate",
         features=["visits", "record"],
     )  # fmt: skip
-    ready = prepare_audit(people.head(700), asked)
+    ready = prepare_audit(people.head(400), asked)
     training = improvable.Training(
         ready.sample(), ready.features.columns, True, "sick", ready.plan.design, ready.plan.constraints,
         np.random.SeedSequence(0), said.append,
@@ -140,14 +146,14 @@ def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFram
 
 def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -> None:
     """Twice as accurate for everyone is out of reach; the best that was found falls short of it by .3 and more."""
-    result = audited(people, rule="linear_search:fairest:iota=0", delta_accuracy=1.0)
+    result = audited(people, rule="linear_search:fairest:iota=0", delta_accuracy=1.0, repetitions=1)
     for repetition in result.to_dict()["repetitions"]:
         for block in repetition["rule_notes"]["blocks"]:
             assert block["status"] == "nothing feasible found"
             assert block["violation"] > 0.3
         assert repetition["p_value"] == 1.0
     assert result.p_value == 1.0
-    assert "Solver: nothing feasible found in 8 blocks." in result.summary(verbose=True)
+    assert "Solver: nothing feasible found in 4 blocks." in result.summary(verbose=True)
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
         result.refit()
@@ -163,7 +169,7 @@ def test_candidates_meet_the_claim_on_the_rows_they_learned_from(
     decided = []
     for accuracy, fairness in ((-0.05, 0.6), (0.1, 0.2)):
         size = {"delta_accuracy": {"a": accuracy, "b": accuracy / 2}, "delta_fairness": fairness, "form": form}
-        algorithm = audited(people, rule=f"linear_search:{objective}:iota=0.02", **size).refit()
+        algorithm = refitted(people, rule=f"linear_search:{objective}:iota=0.02", **size)
         status_quo = improvable.threshold("score", capacity=0.25)
         found = improvable.compare(
             people,
@@ -186,7 +192,7 @@ def test_balanced_measures_from_the_claim(people: pl.DataFrame) -> None:
     """Asked for a much smaller gap, it gives up accuracy for it."""
 
     def found(**size: Any) -> tuple[float, float]:
-        algorithm = audited(people, rule="linear_search:balanced", **size).refit()
+        algorithm = refitted(people, rule="linear_search:balanced", **size)
         repetition = improvable.compare(
             people, outcome="outcome", group="group", status_quo=improvable.threshold("score", capacity=0.25),
             candidate=algorithm, test=improvable.Test(draws=200),
@@ -217,7 +223,7 @@ def test_settings_are_part_of_the_name(name: str, rule: LinearRule) -> None:
 
 def test_messy_columns_and_weights_reach_the_search(people: pl.DataFrame) -> None:
     frame = people.with_columns(weight=pl.Series(np.random.default_rng(0).uniform(0.5, 2, len(people))))
-    result = audited(frame, features=["visits", "ward"], weight="weight", repetitions=1)
+    result = audited(frame, features=["visits", "ward"], weight="weight", repetitions=1, scheme="split")
     algorithm = result.refit()
     assert set(np.unique(algorithm.decide(people.head(50)))) <= {0.0, 1.0}
 
@@ -243,9 +249,10 @@ def test_messy_columns_and_weights_reach_the_search(people: pl.DataFrame) -> Non
     ],
 )
 def test_what_cannot_be_searched_says_why(people: pl.DataFrame, options: dict[str, Any], message: str) -> None:
-    many = pl.concat([people.with_columns(pl.col("visits") + i / 97) for i in range(12)])
+    if options.get("rule") == "linear_program":
+        people = pl.concat([people.with_columns(pl.col("visits") + i / 97) for i in range(12)])
     with pytest.raises(improvable.ImprovableError, match=message):
-        audited(many if options.get("rule") == "linear_program" else people, **options)
+        audited(people, **options)
 
 
 def design(**changes: Any) -> Design:
@@ -283,7 +290,7 @@ def test_candidates_meet_a_claim_of_lower_outcomes(people: pl.DataFrame, form: s
     )
     asked: dict[str, Any] = {"outcome": "well", "lower_is_better": True}
     size: dict[str, Any] = {"delta_accuracy": 0.1 if form == "ratio" else 0.02, "form": form}
-    algorithm = audited(well, rule="linear_search:fairest:iota=0", **asked, **size).refit()
+    algorithm = refitted(well, rule="linear_search:fairest:iota=0", **asked, **size)
     status_quo = improvable.threshold("score", capacity=0.25)
     found = flat_compare(well, group="group", status_quo=status_quo, candidate=algorithm, draws=200, **asked).to_dict()[
         "repetitions"
