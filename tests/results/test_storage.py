@@ -18,7 +18,7 @@ from flat import flat_audit
 from improvable.cli import run
 from improvable.results import storage
 
-REPETITIONS, DRAWS = 6, 10_000
+REPETITIONS, DRAWS = 6, 2_000
 COMMAND = (
     "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule linear "
     f"--features gagne_sum_tm1,cost_*_tm1 --repetitions {REPETITIONS} --draws {DRAWS} --cluster clinic --json out.json"
@@ -56,7 +56,7 @@ def processes() -> ForkServerContext:
     return context
 
 
-@pytest.mark.parametrize("lot", range(4))
+@pytest.mark.parametrize("lot", range(2))
 def test_killed_at_random_moments_and_resumed_gives_the_same_bytes(
     folder: Path,
     uninterrupted: dict[str, bytes],
