@@ -47,7 +47,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
 @pytest.mark.parametrize("rule", ["linear", "lasso", "forest", "boosting"])
 def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str) -> None:
     free = audited(people, rule=rule, repetitions=1).refit()
-    bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"})
+    bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"}, repetitions=1)
     for repetition in bound.to_dict()["repetitions"]:
         selection = repetition["rule_notes"]
         assert {part["reached"]["monotone_violations"] for part in (selection, *selection["blocks"])} == {0}

@@ -13,7 +13,7 @@ from improvable.inference.cells import count
 from improvable.inference.statistics import folded_statistic, signed_statistics
 from improvable.inference.test import lower_tail
 
-REPETITIONS = 300
+REPETITIONS = 200
 MARGIN = 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from flat import flat_compare
 
-REPETITIONS = 250
+REPETITIONS = 150
 MARGIN = 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5
 
 

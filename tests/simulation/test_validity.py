@@ -18,7 +18,7 @@ from validity.processes import PROCESSES, Process, by_name
 from validity.schemes import SCHEMES
 from validity.study import ALPHA, Unit, found_of, path_of, quiet, repeat, run
 
-SAMPLES = 200
+SAMPLES = 120
 ERRORS = 3.5
 MARGIN = ERRORS * (ALPHA * (1 - ALPHA) / SAMPLES) ** 0.5
 

@@ -99,7 +99,7 @@ def test_infeasible_is_said_plainly() -> None:
 
 
 def test_out_of_nodes_is_never_optimal_and_keeps_the_start() -> None:
-    problem = instance(400, 1, d=4)
+    problem = instance(200, 1, d=4)
     found = search(replace(problem, objective="most_accurate:0"), np.ones(5), np.random.SeedSequence(1), 2)
     lines: list[tuple[int, float, float]] = []
     warm = solve(replace(problem, objective="most_accurate:0"), 5, found.beta, lambda *line: lines.append(line))

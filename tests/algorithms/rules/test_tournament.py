@@ -135,7 +135,7 @@ def as_training(sample: Sample) -> improvable.Training:
 
 def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFrame) -> None:
     rule = "tournament:linear,lasso,boosting"
-    one, two = audited(people, rule=rule, n_jobs=1), audited(people, rule=rule, n_jobs=2)
+    one, two = (audited(people, rule=rule, scheme="split", n_jobs=jobs) for jobs in (1, 2))
     assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
 
 

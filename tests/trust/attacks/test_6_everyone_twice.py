@@ -58,7 +58,7 @@ def test_copies_stand_beside_the_verdict_in_every_engine(engine: Any, tmp_path: 
 def test_copies_that_are_kept_make_noise_look_like_an_improvement_and_clusters_do_not() -> None:
     """The attack itself, and the answer to it: copies stay together in every block and every draw."""
     twice = pl.concat([noise(1_000, 1)] * 2)
-    forest: dict[str, Any] = {"rule": "forest:30", "scheme": "forward", "repetitions": 3, "draws": 400}
+    forest: dict[str, Any] = {"rule": "forest:30", "scheme": "forward", "repetitions": 1, "draws": 400}
     kept = audited(twice, duplicates="keep", **forest)
     together = audited(twice, duplicates="cluster", **forest)
     assert kept.reject
