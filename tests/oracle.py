@@ -1,7 +1,7 @@
 """Slow, obvious twins of the fast paths: every number computed from scratch, row by row of the paper."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
@@ -152,3 +152,44 @@ def plain_evidence(result: Comparison) -> Evidence:
     assert not isinstance(counted.strata, Moments)
     drawable, seed = plain(counted.strata, counted.clusters is not None), np.random.SeedSequence(4)
     return with_draws(result.evidence, counted, drawable, result.question.draws, seed, 1)
+
+
+def naive_upper_p(
+    values: FloatArray, draws: FloatArray, units: int, delta: float, what: str = "fairness", form: str = "ratio"
+) -> float:
+    """The p-value of "the improvement is at least delta", condition by condition and draw by draw.
+
+    `values` are utilities, (groups, algorithms), of accuracy and of fairness alike; `draws` have one more axis. The
+    delta is of the gap, or of accuracy; the other is zero.
+    """
+    pairs = list(permutations(range(len(values)), 2))
+    delta_a, delta_f = (0.0, delta) if what == "fairness" else (delta, 0.0)
+
+    def conditions(u: FloatArray, reference: tuple[int, int]) -> list[float]:
+        r, s = reference
+        if form == "ratio":
+            gains = [u[g, 1] - (1 + delta_a) * u[g, 0] for g in range(len(u))]
+            return gains + [(1 - delta_f) * (u[r, 0] - u[s, 0]) - (u[g, 1] - u[h, 1]) for g, h in pairs]
+        gains = [u[g, 1] - u[g, 0] - delta_a for g in range(len(u))]
+        return gains + [(u[r, 0] - u[s, 0]) - delta_f - (u[g, 1] - u[h, 1]) for g, h in pairs]
+
+    widest = max(pairs, key=lambda pair: values[pair[0], 0] - values[pair[1], 0])
+    p_values = []
+    for r, s in pairs:
+        apart = [u[widest[0], 0] - u[widest[1], 0] - u[r, 0] + u[s, 0] for u in (values, *draws)]
+        reach = np.sqrt(2 * max(1.0, np.log((len(values) - 1) * np.log(units))))
+        if apart[0] > reach * np.std([one for one in apart[1:] if np.isfinite(one)]) + 1e-9:
+            continue  # not the widest gap of the status quo
+        here, drawn = conditions(values, (r, s)), [conditions(u, (r, s)) for u in draws]
+        defined = [one for one in drawn if np.isfinite(one).all()]
+        errors = np.std(defined, axis=0)
+        far = np.sqrt(2 * np.log(len(here) * np.log(units)))
+        counted = [c for c in range(len(here)) if errors[c] > 1e-9 and here[c] <= far * errors[c]]
+        statistic = max((-here[c] / errors[c] for c in counted), default=-np.inf) - 1e-9
+        for mirror in (1, -1):
+            against = len(drawn) - len(defined)
+            for one in defined:
+                largest = max((mirror * (here[c] - one[c]) / errors[c] for c in counted), default=-np.inf)
+                against += largest >= statistic
+            p_values.append(against / len(drawn))
+    return max(p_values)

@@ -77,7 +77,10 @@ def test_yes_is_yes_and_not_shown_is_not_no(delta: float) -> None:
     result = many_groups(2).with_claim(delta_fairness=delta)
     assert result.reject == (delta == 0)
     answer = first(make_document(result), Answer)
-    assert (answer.shown, answer.word) == ((True, "Yes: shown") if result.reject else (False, "Not shown"))
+    size = result.at_most()[0].size
+    not_shown = f"Not shown: {f'at most {size}' if size else 'too few rows to tell'}"
+    assert (answer.shown, answer.word) == ((True, "Yes: shown") if result.reject else (False, not_shown))
+    assert (result.at_most()[0].words in answer.firmness) == (not result.reject)
     assert answer.claim.startswith("The candidate" if result.reject else "It is not shown that the candidate")
     said = " ".join(answer.firmness)
     assert f"it is {'below' if result.reject else 'not below'} 0.05" in said

@@ -100,7 +100,7 @@ def test_markdown_says_verdict_limits_and_provenance(audit: improvable.Audit, tm
     write_report(audit, tmp_path / "a.md", command="improvable audit x")
     text = (tmp_path / "a.md").read_text(encoding="utf-8")
     assert "REJECTED at level 0.05" in text
-    assert "**Yes: shown.**" in text or "**Not shown.**" in text
+    assert "**Yes: shown.**" in text or "**Not shown: " in text
     assert "Not rejecting is no proof" in text or "unlawful" in text
     assert "## How large the improvement is" in text
     assert "improvable audit x" in text

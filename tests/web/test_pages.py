@@ -174,3 +174,26 @@ def test_what_goes_wrong_without_a_page_of_its_own_is_a_page(asker: Asker) -> No
         asker.post("/open", file="none.csv").alert
         == "This does not work yet. There is no data file 'none.csv' in this folder. Choose one of the list."
     )
+
+
+@pytest.mark.parametrize("size", ["12%", ""])
+def test_the_answer_page_says_what_is_ruled_out(asker: Asker, size: str) -> None:
+    words = f"At most {size}, in a sentence." if size else "Too few rows, in a sentence."
+    ruled_out = [{"what": "fairness", "value": None, "size": size, "words": words}]
+    result = {
+        "reject": False,
+        "p_value_text": "0.2000",
+        "threshold": 0.025,
+        "verdict_warnings": [],
+        "at_most": ruled_out,
+    }
+    case = asker.case("loans-1")
+    case.write("result.json", result)
+    (case.home / "report.html").write_text("<p>The report.</p>", encoding="utf-8")
+    page = asker.get("/audit/loans-1/answer")
+    assert f"<h1>Not shown: {f'at most {size}' if size else 'too few rows to tell'}</h1>" in page.body
+    assert words in page.text
+    case.write("result.json", result | {"reject": True})
+    page = asker.get("/audit/loans-1/answer")
+    assert "<h1>Yes: shown</h1>" in page.body
+    assert words not in page.text

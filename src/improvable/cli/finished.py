@@ -29,12 +29,14 @@ def frontier(
     simultaneous: bool = Option(
         False, "--simultaneous", help="Bounds and edge that hold all at once, not each separately."
     ),
+    at_most: bool = Option(False, "--at-most", help="Also say how large an improvement is ruled out."),
     json: o.Json = None,
 ) -> int:
     """Say how large an improvement a finished audit supports.
 
     It needs no data, and runs nothing again. Bounds use the signed statistic. The edge is a list of corners: with
-    smaller deltas than a corner's, the null is rejected.
+    smaller deltas than a corner's, the null is rejected. With --at-most it also says, for the other side, what is
+    ruled out: that what this rule finds cuts the gap by at most so much, with the accuracy that the claim asks for.
 
     Example:
 
@@ -42,12 +44,15 @@ def frontier(
       {run}
       improvable frontier run --plot frontier.svg
       improvable frontier run --at 0.05,0.25
+      improvable frontier run --at-most
     """
     import improvable
     from improvable._text import shown
     from improvable.report.text import paragraph
 
     check_outputs(json, plot)
+    if at_most and simultaneous:
+        raise OptionError("--at-most and --simultaneous do not go together.", "What is ruled out holds separately.")
     for name, value in (("gap", gap), ("form", form)):
         if value is not None:
             check_choice(f"--{name}", value, SETTINGS[name].choices)
@@ -55,7 +60,7 @@ def frontier(
     changes = {"alpha": alpha, "protected": parse_names(protected) or None, "gap": gap, "form": form}
     result = result.with_claim(**{name: value for name, value in changes.items() if value is not None})
     found = replace(result.frontier(), simultaneous=simultaneous)
-    facts = found.to_dict()
+    facts = found.to_dict() | ({"at_most": found.bound_facts(at_most=True)} if at_most else {})
     if plot is not None:
         from improvable.report.plots import save_chart, surface
 
@@ -64,8 +69,10 @@ def frontier(
         return _one_point(found, at, result.question.draws, json)
     if put_json(facts, json):
         return 0
-    for bound in facts["bounds"]:
+    for bound in (*facts["bounds"], *facts.get("at_most", ())):
         say(paragraph(shown(bound["words"])))
+    if at_most:
+        say(paragraph("At most is about what was tested, on rows like these. Another rule may find more."))
     if not simultaneous:
         say(paragraph("Each bound holds separately. For bounds that hold all at once: --simultaneous."))
     say(f"\nEdge at p = {found.level:g}, as accuracy and gap deltas ({found.form}):")

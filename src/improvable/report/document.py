@@ -73,11 +73,11 @@ def title_block(facts: Facts, data: str | None = None) -> Title:
 
 
 def answer_block(facts: Facts) -> Answer:
-    said = [p_words(facts), wording.rerun_words(facts), wording.shortfall_words(facts), wording.differing_words(facts)]
-    said += [wording.error_words(facts)] if facts["reject"] else []
+    firm = (wording.at_most_words, p_words, wording.rerun_words, wording.shortfall_words, wording.differing_words)
+    said = [say(facts) for say in firm] + ([wording.error_words(facts)] if facts["reject"] else [])
     return Answer(
         shown=facts["reject"],
-        word="Yes: shown" if facts["reject"] else "Not shown",
+        word=wording.answer_words(facts),
         claim=wording.alternative_hypothesis(facts) if facts["reject"] else wording.plain_verdict(facts),
         firmness=tuple(filter(None, said)),
         beside=tuple(facts["verdict_warnings"]),

@@ -66,7 +66,7 @@ def summary(result: Result, *, verbose: bool = False, cautions: bool = True, spe
     raw = labeled(result.facts)
     facts = shown_all(raw)
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
-    parts = [paragraphs([wording.verdict_line(facts), *beside])]
+    parts = [paragraphs([wording.verdict_line(facts), wording.at_most_words(facts), *beside])]
     parts += [estimates(raw, facts), gap_notes(raw, facts), who_changes(facts)]
     firm = (wording.decision, wording.shortfall_words, wording.rerun_words, wording.differing_words)
     parts += [paragraph(" ".join(filter(None, (say(facts) for say in firm)))), paragraph(wording.limits(facts))]

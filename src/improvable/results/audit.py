@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -60,6 +60,7 @@ class Audit(Result):
     backend: nw.Implementation = field(repr=False)
     find_rows: Callable[[Sequence[int]], Any] | None = field(default=None, repr=False, compare=False)
     made: storage.Provenance | None = field(default=None, repr=False, compare=False)
+    tested: ClassVar[str] = "what this rule finds"
 
     @property
     def rows(self) -> int:

@@ -71,6 +71,7 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
             for one in combine_all(evidence, question.claim, gaps, 1 - result.level)
         ],
         "bounds": result.frontier().bound_facts(),
+        "at_most": result.frontier().bound_facts(at_most=True),
         "selected_shares": shares,
         "people": {} if shares is None else {group: _people(repetitions, group) for group in groups},
         "right_and_wrong": {} if shares is None else _right_and_wrong(repetitions),

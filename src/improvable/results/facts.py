@@ -328,6 +328,7 @@ class Facts(TypedDict):
     disparities: list[DisparityFacts]
     estimates: list[EstimateFacts]
     bounds: list[BoundFacts]
+    at_most: Annotated[list[BoundFacts], (1, None)]
     selected_shares: dict[str, dict[str, float]] | None
     people: dict[str, dict[str, PersonFacts]]
     right_and_wrong: dict[str, dict[str, TurnedFacts]]

@@ -1,8 +1,8 @@
 """How large an improvement the data support: p-values of every delta, the exact edge, bounds in words (Figure 3)."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from decimal import ROUND_FLOOR, Decimal
+from dataclasses import asdict, dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from improvable._typing import FloatArray
 from improvable.errors import OptionError
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
-from improvable.inference.evidence import EVERYONE
+from improvable.inference.evidence import EVERYONE, Evidence
 from improvable.inference.test import lower_median, threshold_for
-from improvable.question.claim import Ask, Claim, Form, Gap
+from improvable.inference.upper import parts_of, upper_bound
+from improvable.question.claim import Ask, Claim, Form, Gap, every_delta
 from improvable.question.design import Question
 from improvable.question.options import check_choice
 from improvable.results.formatting import confidence, number_or_null, p_text
@@ -24,17 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bound:
-    """The largest improvement that is supported in one respect, with no loss in the others.
+    """The largest improvement that is supported, or not ruled out, in one respect, with no loss in the others.
 
     Attributes
     ----------
     what : str
         "fairness", "accuracy", or "accuracy of GROUP".
     value : float
-        The supremum of the deltas that are rejected; minus infinity where none is.
+        The supremum of the deltas that are rejected; minus infinity where none is. Of `Frontier.at_most`, what no
+        larger delta can be: 0 where nothing improves, infinite where nothing is ruled out.
     words : str
     size : str
-        The value in words, rounded down; empty where nothing is shown.
+        The value in words, rounded down, or up in `at_most`; empty where nothing is shown, or ruled out.
     """
 
     what: str
@@ -63,6 +65,9 @@ class Frontier:
         Which conditions must hold; the deltas of the others change nothing.
     lower_is_better : bool
         Whether more accurate means a lower value.
+    evidence, claim, tested
+        What upper bounds are computed from: sums and draws of every repetition, the claim with the deltas that were
+        asked for, and whose improvement it is, in words.
     """
 
     repetitions: tuple[CriticalDeltas, ...]
@@ -73,6 +78,9 @@ class Frontier:
     simultaneous: bool = False
     ask: Ask = "both"
     lower_is_better: bool = False
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False, compare=False)
+    claim: Claim = field(default_factory=Claim)
+    tested: str = "the candidate"
 
     @property
     def components(self) -> int:
@@ -146,7 +154,7 @@ class Frontier:
             holds = float(p_values(others, np.array([0.0]))[0]) < self.level
             edges.append(largest_delta(own, self.level) if holds else -np.inf)
         value = self._combined(edges)
-        size = _floored(value, self.form) if np.isfinite(value) and value > 0 else ""
+        size = _rounded(value, self.form) if np.isfinite(value) and value > 0 else ""
         return value, self._words(what, group, size), size
 
     def _combined(self, edges: Sequence[float]) -> float:
@@ -166,6 +174,38 @@ class Frontier:
             return f"The data do not show that {change}{kept}."
         sure = f"With {confidence(self.alpha)} confidence{' in all bounds at once' if self.simultaneous else ''}"
         return f"{sure}, {change} by at least {size}{kept}."
+
+    def at_most(self) -> list[Bound]:
+        """What is ruled out with confidence 1 - alpha, in each respect asked for, each separately.
+
+        The others have the deltas that the claim asks for: no loss, unless it says otherwise. What is bounded is what
+        was tested; another rule may find more. By the signed statistic.
+        """
+        out, level = [], threshold_for(self.alpha, len(self.repetitions))
+        for what in (what for what in ("fairness", "accuracy") if self.ask in ("both", what)):
+            found = [upper_bound(parts_of(one, self.claim, what, self.form), level) for one in self.evidence]
+            value = sorted(found)[(len(found) - 1) // 2]
+            size = _rounded(value, self.form, up=True) if np.isfinite(value) else ""
+            out.append(Bound(what, value, self._words_at_most(what, value, size), size))
+        return out
+
+    def _words_at_most(self, what: str, value: float, size: str) -> str:
+        whose = "" if self.groups == (EVERYONE,) else " of every group"
+        raises = "improve" if self.lower_is_better else "raise"
+        does, change = ("cut", "the gap") if what == "fairness" else (raises, f"the accuracy{whose}")
+        deltas = self.claim.delta_accuracy if what == "fairness" else self.claim.delta_fairness
+        kept = without = ""
+        if self.ask == "both" and any(every_delta(deltas)):
+            kept = without = f" with the {'accuracy' if what == 'fairness' else 'gap'} that the claim asks for"
+        elif self.ask == "both" and what == "fairness":
+            kept, without = " with no loss of accuracy", " without a loss of accuracy"
+        elif self.ask == "both":
+            kept, without = " with no wider gap", " without a wider gap"
+        if not size:
+            return f"Too few rows to tell how far {self.tested} can {does} {change}{kept}: nothing is ruled out."
+        sure = f"With {confidence(self.alpha)} confidence, {self.tested}"
+        found = f"{does}s {change} by at most {size}{kept}" if value > 0 else f"does not {does} {change}{without}"
+        return f"{sure} {found}."
 
     def of_accuracy(self, repetition: CriticalDeltas, groups: Sequence[str] | None = None) -> Conditions:
         """The conditions on the accuracy of some groups, by default of all; none where it is not asked for."""
@@ -202,8 +242,9 @@ class Frontier:
             "share": self.form == "ratio",
         }
 
-    def bound_facts(self) -> list[dict[str, Any]]:
-        return [asdict(bound) | {"value": number_or_null(bound.value)} for bound in self.bounds()]
+    def bound_facts(self, at_most: bool = False) -> list[dict[str, Any]]:
+        found = self.at_most() if at_most else self.bounds()
+        return [asdict(bound) | {"value": number_or_null(bound.value)} for bound in found]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -214,12 +255,13 @@ class Frontier:
         }
 
 
-def _floored(amount: float, form: Form) -> str:
-    """Down to a tenth of a percent, or to three digits: a bound is never rounded up."""
+def _rounded(amount: float, form: Form, up: bool = False) -> str:
+    """To a tenth of a percent, or to three digits: a lower bound is never rounded up, nor an upper one down."""
     if form == "ratio":
-        return f"{100 * float(np.floor(amount * 1000 + 1e-9) / 1000):g}%"
+        tenths = np.ceil(amount * 1000 - 1e-9) if up else np.floor(amount * 1000 + 1e-9)
+        return f"{abs(float(tenths)) / 10:g}%"
     step = Decimal(1).scaleb(Decimal(amount).adjusted() - 2)
-    return f"{Decimal(amount).quantize(step, ROUND_FLOOR):f}"
+    return f"{Decimal(amount).quantize(step, ROUND_CEILING if up else ROUND_FLOOR) if amount else Decimal(0):f}"
 
 
 def make_frontier(result: "Result", form: str) -> Frontier:
@@ -228,4 +270,7 @@ def make_frontier(result: "Result", form: str) -> Frontier:
     claim = Claim(form=cast(Form, form), gap=asked.gap, protected=asked.protected, overall=asked.overall)
     critical = tuple(critical_deltas(repetition.evidence, claim) for repetition in result.repetitions)
     groups, lower = tuple(critical[0].accuracy), question.lower_is_better
-    return Frontier(critical, question.alpha, claim.form, claim.gap, groups, ask=asked.ask, lower_is_better=lower)
+    return Frontier(
+        critical, question.alpha, claim.form, claim.gap, groups, ask=asked.ask, lower_is_better=lower,
+        evidence=tuple(one.evidence for one in result.repetitions), claim=asked, tested=result.tested,
+    )  # fmt: skip

@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from improvable.data.frame import build_frame
 from improvable.data.keys import Fingerprint
@@ -52,6 +52,7 @@ class Result(ABC):
     data: Fingerprint | str | None
     backend: Any
     made: Provenance | None = None
+    tested: ClassVar[str] = "the candidate"  # whose improvement bounds are about
 
     if TYPE_CHECKING:  # a field of one class and a property of the other: at run time it may not be here
 
@@ -194,6 +195,10 @@ class Result(ABC):
     def bounds(self, form: str | None = None) -> list[Bound]:
         """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
         return self.frontier(form).bounds()
+
+    def at_most(self, form: str | None = None) -> list[Bound]:
+        """What is ruled out with confidence 1 - alpha, in words: no larger improvement is what was tested."""
+        return self.frontier(form).at_most()
 
     def __repr__(self) -> str:
         """The verdict in one line."""

@@ -184,7 +184,21 @@ def alternative_hypothesis(facts: Facts) -> str:
 
 def verdict(facts: Facts) -> str:
     """What was found: in plain words, then as statisticians say it, then how firm it is."""
-    return " ".join(filter(None, (say(facts) for say in (plain_verdict, decision, shortfall_words, rerun_words))))
+    said = (plain_verdict, at_most_words, decision, shortfall_words, rerun_words)
+    return " ".join(filter(None, (say(facts) for say in said)))
+
+
+def answer_words(facts: Facts) -> str:
+    """The answer in a few words: "not shown" says how much is ruled out, or that rows are too few to tell."""
+    if facts["reject"]:
+        return "Yes: shown"
+    size = facts["at_most"][0]["size"]
+    return f"Not shown: {f'at most {size}' if size else 'too few rows to tell'}"
+
+
+def at_most_words(facts: Facts) -> str:
+    """How large an improvement is ruled out, beside a verdict of not shown; empty after a rejection."""
+    return "" if facts["reject"] else facts["at_most"][0]["words"]
 
 
 def verdict_line(facts: Facts) -> str:

@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
+from improvable.results.wording import answer_words, at_most_words
 from improvable.web import jobs
 from improvable.web.answers import REPETITIONS, audit_options, options
 from improvable.web.files import Case
@@ -164,8 +165,11 @@ async def show_answer(site: Site, case: Case, request: Request) -> Response:
     if not case.finished:
         return to(case, "run")
     files = [(name, title) for name, (title, _) in DOWNLOADS.items() if case.has(name) or name in MADE]
-    result = case.read("result.json")
-    return site.page("answer.html", request, case, files=files, result=result, command=_run_words(case))
+    result: Any = case.read("result.json")
+    return site.page(
+        "answer.html", request, case, files=files, result=result, command=_run_words(case),
+        word=answer_words(result), ruled_out=at_most_words(result),
+    )  # fmt: skip
 
 
 async def show_report(_: Site, case: Case, __: Request) -> Response:
