@@ -43,7 +43,7 @@ def judge(problem: Problem, rule: str, sample: int) -> dict[str, Any]:
         rule=rule,
         test=improvable.Test(repetitions=1, draws=DRAWS),
         seed=sample,
-        read=improvable.Read(drop_missing=True),
+        read=improvable.Read(drop_missing=True, direction="as stated"),  # nulls select those who do worse
     )
     seconds = time.process_time() - begun
     return {"problem": problem.name, "rule": rule, "sample": sample, "p": result.p_value, "seconds": seconds}

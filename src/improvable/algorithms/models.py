@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -67,6 +68,12 @@ def _numbers(frame: Any) -> FloatArray:
 def matrix_of(rows: Rows, features: Sequence[str], encoder: Encoder | None) -> FloatArray:
     """Features as a matrix, messy ones through an encoder."""
     return rows.matrix(features) if encoder is None else encoder.encode(rows)
+
+
+def as_numeric(rows: Rows, encoder: Encoder) -> Rows:
+    """The same rows with nothing but their encoded features."""
+    frame = nw.from_dict(dict(zip(encoder.outputs, encoder.encode(rows).T, strict=True)), backend="polars")
+    return Rows(frame, rows.keys)
 
 
 # What decides or scores. ----

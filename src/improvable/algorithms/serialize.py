@@ -34,6 +34,7 @@ TRUSTED = frozenset(
         "improvable.algorithms.thresholds": "ScoreColumn ThresholdedScore TieBreaking",
         "improvable.algorithms.decisions": "DecisionColumn Mixture",
         "improvable.algorithms.models": "Encoder FittedModel LinearClassifier",
+        "improvable.algorithms.rules.aim": "AimedScore",
         "improvable.algorithms.rules.lasso": "BoundedLinearRegression FoldedLasso",
         "improvable.algorithms.rules.selection_gap": "GroupGuess PenalizedScore",
         "improvable.algorithms.rules.variations": "BlendedScore",

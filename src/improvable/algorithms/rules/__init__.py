@@ -20,7 +20,7 @@ __all__ = [
     "as_tournament",
 ]  # fmt: skip
 
-MODULES = ("predictive", "linear.rule", "variations")
+MODULES = ("predictive", "aim", "linear.rule", "variations")
 FAMILIES: dict[str, Family] = {
     family.name: family for module in MODULES for family in import_module(f"{__name__}.{module}").FAMILIES
 }

@@ -9,7 +9,7 @@ import numpy as np
 from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import Limits
 from improvable.algorithms.decisions import Algorithm, as_algorithm, prepare
-from improvable.algorithms.models import Encoder, fit_encoder, matrix_of
+from improvable.algorithms.models import Encoder, as_numeric, fit_encoder, matrix_of
 from improvable.algorithms.thresholds import Threshold, TieBreaking
 from improvable.data.frame import Rows
 from improvable.data.sample import Sample
@@ -52,6 +52,8 @@ class Training:
         Which of the rows that tie at a cutoff are selected; None selects none.
     sight : tuple of str or None
         The columns that a candidate is shown when it decides; None for all.
+    instead : array or None
+        What to predict instead of the target column.
     """
 
     sample: Sample
@@ -64,6 +66,7 @@ class Training:
     report: Callable[[str], None] = silent
     breaking: TieBreaking | None = None
     sight: tuple[str, ...] | None = None
+    instead: FloatArray | None = None
 
     @property
     def rows(self) -> Rows:
@@ -73,6 +76,8 @@ class Training:
     @property
     def target(self) -> FloatArray:
         """What to predict, turned around where a lower outcome is better: the highest predictions are selected."""
+        if self.instead is not None:
+            return self.instead
         values = self.rows.numbers(self.target_column)
         if not self.design.question.lower_is_better or self.numeric_decisions:
             return values
@@ -93,9 +98,19 @@ class Training:
         columns = self.features if encoder is None else encoder.outputs
         return matrix_of(self.rows, self.features, encoder), columns, encoder
 
+    def as_numbers(self) -> tuple["Training", Encoder | None]:
+        """The same rows with nothing but their features as complete numbers, and the encoder that made them so."""
+        if self.plain:
+            return self, None
+        encoder = fit_encoder(self.rows, self.features, int(self.seed.generate_state(1)[0]))
+        sample = replace(self.sample, rows=as_numeric(self.rows, encoder))
+        return replace(self, sample=sample, features=encoder.outputs, plain=True, instead=self.target), encoder
+
     def take(self, index: IntArray) -> "Training":
         """Some of the training rows."""
-        return replace(self, sample=self.sample.take(index))
+        return replace(
+            self, sample=self.sample.take(index), instead=None if self.instead is None else self.instead[index]
+        )
 
 
 @dataclass(frozen=True)

@@ -28,21 +28,54 @@ from improvable.data.keys import Keying
 from improvable.inference.bootstrap import child
 
 MIN_TREES = 100
+FEW_FOLDS = 3  # for predictions that only weigh one condition against another
 CUTOFF = 3  # the child of a rule's seed that orders rows into folds; `folds_of` and a tournament have those below
 Fit = Callable[[Training], FittedModel]
 
 
 def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatArray:
     """The score of every training row as if it were new; `refit` fits the same model on other training rows."""
-    own, found = fitted.score(training.rows), None
-    if training.sample.clusters is None:
-        found = _left_out(fitted, training, own)
-        found = _out_of_bag(fitted.estimator) if found is None else found
+    own = fitted.score(training.rows)
+    found = _known(fitted, training, own)
     if found is None:
         return _cross_fitted(fitted, training, own, refit)
+    return keep_twins(own, found, training)
+
+
+def keep_twins(own: FloatArray, found: FloatArray, training: Training) -> FloatArray:
+    """Scores of rows left out, but for those that equal another row in all features: they keep the model's own."""
     keys = Keying(0).of(training.rows, training.features)
     _, codes, times = np.unique(keys, return_inverse=True, return_counts=True)
     return np.where(times[codes] > 1, own, found)
+
+
+def cross_fit(training: Training, fit: Fit) -> tuple[FittedModel, FloatArray]:
+    """A model of all rows, and the prediction for every one by a model that did not learn from it."""
+    fitted = fit(training)
+    own = fitted.score(training.rows)
+    if (found := _known(fitted, training, own)) is not None:
+        return fitted, found
+    known = _by_fold(fitted, training)
+    few = fold_of_row(training.sample, FEW_FOLDS, child(training.seed, CUTOFF))
+    fold, out = few if known is None else cutoff_folds(training), own.copy()
+    for k in range(int(fold.max()) + 1):
+        learn, judge = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        if known is not None:
+            out[judge] = known[k, judge]
+        elif np.ptp(training.target[learn]) == 0:
+            out[judge] = training.target[learn[0]]
+        else:
+            part = replace(training.take(learn), seed=child(training.seed, CUTOFF, k))
+            out[judge] = fit(part).score(training.rows.take(judge))
+    return fitted, out
+
+
+def _known(fitted: FittedModel, training: Training, own: FloatArray) -> FloatArray | None:
+    """Predictions of rows left out that the fitted model itself can tell; clusters must stay whole, so not of these."""
+    if training.sample.clusters is not None:
+        return None
+    found = _left_out(fitted, training, own)
+    return _out_of_bag(fitted.estimator) if found is None else found
 
 
 def may_keep_out_of_bag(model: Any) -> bool:
@@ -103,13 +136,19 @@ def cutoff_folds(training: Training) -> IntArray:
     return fold_of_row(training.sample, FOLDS, child(training.seed, CUTOFF))
 
 
+def _by_fold(fitted: FittedModel, training: Training) -> FloatArray | None:
+    """The scores of all rows by the models without each fold, (folds, rows), which a LASSO has already."""
+    final = final_step(fitted.estimator)
+    if not hasattr(final, "coef_by_fold_"):
+        return None
+    matrix = final_input(fitted.estimator, fitted.input(training.rows))
+    return np.asarray(final.coef_by_fold_ @ matrix.T + final.intercept_by_fold_[:, None])
+
+
 def _cross_fitted(fitted: FittedModel, training: Training, own: FloatArray, refit: Fit) -> FloatArray:
     """Score every fold by a model of the others, and map these scores to the final model's own by rank."""
     out, fold, target = own.copy(), cutoff_folds(training), training.target
-    final, known = final_step(fitted.estimator), None
-    if hasattr(final, "coef_by_fold_"):  # the LASSO has the models without each fold already
-        matrix = final_input(fitted.estimator, fitted.input(training.rows))
-        known = final.coef_by_fold_ @ matrix.T + final.intercept_by_fold_[:, None]
+    known = _by_fold(fitted, training)
     folds = int(fold.max()) + 1
     for k in range(folds):
         learn, judge = np.flatnonzero(fold != k), np.flatnonzero(fold == k)

@@ -12,7 +12,13 @@ from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel, named_columns
 from improvable.algorithms.rules.base import Family, Selection, Training
-from improvable.algorithms.rules.out_of_sample import cutoff_folds, forget_training, honest_scores, may_keep_out_of_bag
+from improvable.algorithms.rules.out_of_sample import (
+    cross_fit,
+    cutoff_folds,
+    forget_training,
+    honest_scores,
+    may_keep_out_of_bag,
+)
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Threshold, ThresholdedScore
 from improvable.errors import RuleError
@@ -71,6 +77,12 @@ class PredictiveRule:
         scores = honest_scores(fitted, training, self.fit)
         forget_training(fitted.estimator)
         return scores
+
+    def cross_fit(self, training: Training) -> tuple[FittedModel, FloatArray]:
+        """The fitted estimator, and what it is expected to say of each training row as a new one."""
+        fitted, scores = cross_fit(training, self.fit)
+        forget_training(fitted.estimator)
+        return fitted, scores
 
     def fit(self, training: Training) -> FittedModel:
         """The fitted estimator, before any threshold."""
@@ -136,7 +148,7 @@ def _estimator(kind: str, amount: float, binary: bool, signs: IntArray | None) -
     return make_pipeline(StandardScaler(), Ridge(amount) if kind == "ridge" else LogisticRegression(max_iter=1_000))
 
 
-def _rule(kind: str, setting: str) -> PredictiveRule:
+def predictive_rule(kind: str, setting: str = "") -> PredictiveRule:
     amount = int(setting or TREES) if kind == "forest" else float(setting or 0)
     if kind == "forest" and amount < 1:
         raise ValueError("a forest has trees")
@@ -146,10 +158,10 @@ def _rule(kind: str, setting: str) -> PredictiveRule:
 
 
 FAMILIES = (
-    Family("linear", "linear regression", partial(_rule, "linear")),
-    Family("lasso", "LASSO", partial(_rule, "lasso")),
-    Family("forest", "random forest (slow)", partial(_rule, "forest"), "100"),
-    Family("boosting", "boosted trees", partial(_rule, "boosting")),
-    Family("logistic", "logistic regression", partial(_rule, "logistic")),
-    Family("ridge", "ridge regression with a given penalty", partial(_rule, "ridge"), "10", alone=False),
+    Family("linear", "linear regression", partial(predictive_rule, "linear")),
+    Family("lasso", "LASSO", partial(predictive_rule, "lasso")),
+    Family("forest", "random forest (slow)", partial(predictive_rule, "forest"), "100"),
+    Family("boosting", "boosted trees", partial(predictive_rule, "boosting")),
+    Family("logistic", "logistic regression", partial(predictive_rule, "logistic")),
+    Family("ridge", "ridge regression with a given penalty", partial(predictive_rule, "ridge"), "10", alone=False),
 )

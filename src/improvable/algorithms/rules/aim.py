@@ -1,0 +1,454 @@
+"""Aim at the claim itself: learn what selecting a person does to every condition, and weigh the conditions.
+
+A predictive rule predicts the outcome and never looks at the gap. Here a candidate is chosen for the claim. Every
+condition c, the accuracy of each group and the candidate's gap between each pair of them, has a margin that must
+exceed zero,
+
+    T_c(d) = const_c + sum_i a_ci d_i,   a_ci = what selecting row i adds to the condition,
+
+to first order at a given candidate, and exactly where no denominator depends on decisions (rates by outcome, shares).
+A candidate that sees only features x can use m_c(x) = E[a_c | x]. The best it can do, as the smallest margin in
+standard errors s_c, is a concave problem whose dual has one number for each condition:
+
+    max over d of min over c of T_c(d) / s_c  =  min over l of max over d of sum_c l_c T_c(d) / s_c,
+
+with weights l >= 0 that sum to one. The inner maximum selects where sum_c l_c m_c(x) / s_c is highest, up to the
+capacity. So the answer is a score of the features. The proof is in docs/explanation/method.md.
+
+*What is learned.* A row adds to the sums of its own group g, and what it adds is a line in the outcome y. So m_c needs
+E[1_g | x] = p_g(x), E[y | x] = q(x) and E[1_g y | x] = p_g (q + b_g (1 - p_g)), where b_g is by how much y differs in
+the group at the same x, taken to be constant (Robinson, 1988). All groups teach q together; to learn 1_g y for each
+group by itself has several times the noise. `p` and `q` come from a predictive rule, out of fold.
+
+*The last step.* Weights are found from expectations. Candidates between plain prediction and the weights found are then
+compared by the actual contributions of out-of-fold rows, and the nearest to plain prediction within `SLACK` standard
+errors of the best is taken: where the prediction does as well, there is nothing to aim at.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from improvable._typing import FloatArray, IntArray
+from improvable.algorithms.decisions import Algorithm, decide
+from improvable.algorithms.models import Encoder, FittedModel, as_numeric, steady
+from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training
+from improvable.algorithms.rules.linear.problem import sums_by
+from improvable.algorithms.rules.out_of_sample import keep_twins
+from improvable.algorithms.rules.predictive import PredictiveRule, predictive_rule
+from improvable.algorithms.thresholds import Threshold, ThresholdedScore, score_unit, settle, tied_share
+from improvable.data.frame import Rows
+from improvable.errors import OptionError, RuleError
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W, contributions
+from improvable.inference.components import Condition, conditions
+from improvable.inference.evidence import Evidence
+from improvable.inference.statistics import slopes_of, utilities_of
+from improvable.question.claim import Claim
+
+LEARNER = "lasso"
+MEAN = 0.05  # share of weight on the mean margin: of candidates with the same smallest one, the more accurate is better
+ROUNDS = 8  # of starting from the candidate found before
+CUTS = 200  # weights tried in one round; a few dozen are usual
+CLOSE = 1e-6  # of the best smallest margin, in standard errors: then a round ends
+FLOOR = 0.1  # of the standard error that a condition would have if the two algorithms saw different rows
+PATH = np.linspace(0.0, 1.0, 11)  # from plain prediction to the weights found
+SLACK = 0.5  # standard errors
+
+
+@dataclass(frozen=True)
+class AimRule:
+    """Select those whom selecting helps the claim most, as a predictive rule learns it: ``aim:boosting``."""
+
+    learner: PredictiveRule
+
+    @property
+    def name(self) -> str:
+        return "aim" if self.learner.name == LEARNER else f"aim:{self.learner.name}"
+
+    @property
+    def honors(self) -> frozenset[str]:
+        return self.learner.honors
+
+    def select(self, training: Training, status_quo: Algorithm) -> Any:
+        if training.numeric_decisions or training.constraints.selection_gap is not None:
+            return self.learner.select(training, status_quo)  # prices and bounds on rates leave nothing to aim with
+        problem = Problem.of(training, status_quo)
+        rows, encoder = (training, None) if self.learner.raw else training.as_numbers()
+        learned = learn(problem, rows, self.learner)
+        plain = np.zeros_like(learned.score.worth)
+        plain[:, 1] = 1.0
+        if problem.capacity is None:  # a prediction selects from one half up, and one of amounts nobody in particular
+            plain[:, 0] = -0.5
+        aimed = weigh(problem, learned, plain if problem.capacity is not None or training.binary_target else None)
+        score = replace(learned.score, worth=aimed.worth)
+        honest = keep_twins(score.score(rows.rows), learned.scores(aimed.worth), rows)
+        score = replace(score, features=training.features, encoder=encoder)
+        notes = {"aim": {"weights": aimed.weights, "promised": aimed.promised}}
+        if problem.capacity is None:
+            return Selection(ThresholdedScore(score, 0.0), notes)
+        return Selection(Threshold(score, problem.capacity, lambda: honest), notes)
+
+
+# The claim on training rows. ----
+
+
+@dataclass(frozen=True)
+class Linear:
+    """The conditions at a candidate: their margins, and by how much rows move them.
+
+    Shapes: C conditions, S strata of groups, M utilities, two parts (u, w).
+    """
+
+    names: tuple[str, ...]
+    margins: FloatArray  # (C,)
+    slopes: FloatArray  # (C, S, M, 2): of the candidate's contributions
+    errors: FloatArray  # (C,): standard errors of the margins
+
+    @property
+    def value(self) -> float:
+        return value_of(self.margins / self.errors)
+
+
+def value_of(margins: FloatArray) -> float:
+    """What is maximized: the smallest margin in standard errors, and a little of their mean."""
+    return float((1 - MEAN) * margins.min() + MEAN * margins.mean()) if np.isfinite(margins).all() else -np.inf
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The claim as a function of a candidate's decisions about n training rows."""
+
+    evidence: Evidence  # of the status quo compared with itself
+    claim: Claim
+    codes: IntArray  # (n,): the stratum of each row
+    units: IntArray  # (n,): its cluster, or the row itself
+    weights: FloatArray  # (n,)
+    base: FloatArray  # (n, M, 2): what a row contributes if it is not selected
+    gain: FloatArray  # (n, M, 2): what selecting it adds
+    now: FloatArray  # (n, M, 2): what it contributes as the status quo decides
+    decisions: FloatArray  # (n,): the status quo's
+    capacity: float | None
+
+    @staticmethod
+    def of(training: Training, status_quo: Algorithm) -> "Problem":
+        design, sample = training.design, training.sample
+        before = decide(status_quo, training.rows, "status quo")
+        every = [np.zeros(len(before)), np.ones(len(before)), before]
+        out, into, now = np.moveaxis(contributions(design.utilities, training.rows, sample.outcomes, every), 2, 0)
+        weights = np.ones(len(before)) if sample.relative_weights is None else sample.relative_weights
+        sums = sums_by(sample.grouping.codes, sample.grouping.strata, now * weights[:, None, None])
+        both = np.stack([sums, sums], axis=2)
+        evidence = Evidence(
+            attributes=sample.grouping.attributes,
+            measures=design.measures,
+            accuracy=design.accuracy,
+            fairness=design.fairness,
+            sums=both,
+            draws=np.empty((0, *both.shape)),
+            training=sums,
+            units=len(before),
+            chosen_here=False,
+        )
+        return Problem(
+            evidence=evidence,
+            claim=design.question.claim,
+            codes=sample.grouping.codes,
+            units=sample.unit_codes(),
+            weights=weights,
+            base=out,
+            gain=into - out,
+            now=now,
+            decisions=before,
+            capacity=training.constraints.capacity,
+        )
+
+    @property
+    def strata(self) -> int:
+        return len(self.evidence.sums)
+
+    def at(self, decisions: FloatArray) -> Linear:
+        """Margins at a candidate's decisions, and what rows move them by (the delta method)."""
+        after = self.base + self.gain * decisions[:, None, None]
+        evidence = self._compared(after)
+        every = self._conditions(evidence)
+        slopes = np.stack([_slopes(one, evidence) for one in every])
+        mine, theirs = (
+            np.einsum("nmp,cnmp->cn", part, slopes[:, :, :, t][:, self.codes]) * self.weights
+            for t, part in ((CANDIDATE, after), (STATUS_QUO, self.now))
+        )
+        variance = np.array([(np.bincount(self.units, weights=one) ** 2).sum() for one in mine + theirs])
+        least = FLOOR**2 * ((mine**2).sum(axis=1) + (theirs**2).sum(axis=1)) + np.finfo(np.float64).tiny
+        margins, names = np.array([one.margin for one in every]), tuple(one.name for one in every)
+        return Linear(names, margins, slopes[:, :, :, CANDIDATE], np.sqrt(np.maximum(variance, least)))
+
+    def margins(self, decisions: FloatArray) -> FloatArray:
+        """Margins alone."""
+        evidence = self._compared(self.base + self.gain * decisions[:, None, None])
+        return np.array([one.margin for one in self._conditions(evidence)])
+
+    def _compared(self, after: FloatArray) -> Evidence:
+        sums = self.evidence.sums.copy()
+        sums[:, :, CANDIDATE] = sums_by(self.codes, len(sums), after * self.weights[:, None, None])
+        return replace(self.evidence, sums=sums)
+
+    def _conditions(self, evidence: Evidence) -> list[Condition]:
+        with np.errstate(invalid="ignore", divide="ignore"):  # a group of whom nobody is selected has no mean
+            return list(conditions(evidence, self.claim))
+
+    def select(self, scores: FloatArray) -> FloatArray:
+        """Select the highest scores up to the capacity, of rows that tie a share; without one, all above zero."""
+        if self.capacity is None:
+            return (scores > 0).astype(np.float64)
+        scores = settle(scores, score_unit(scores))
+        order = np.argsort(-scores, kind="stable")
+        reached = np.cumsum(self.weights[order])
+        last = int(np.searchsorted(reached, self.capacity * reached[-1]))
+        edge = scores[order[min(last, len(order) - 1)]]
+        share = tied_share(scores, float(edge), self.capacity, self.weights)
+        return np.where(scores == edge, share, scores > edge)
+
+
+def _slopes(condition: Condition, evidence: Evidence) -> FloatArray:
+    """By how much a row of each stratum moves a condition, by what it adds to u and to w: (S, M, 2 algorithms, 2)."""
+    m, coefficients = condition.measure, condition.coefficients
+    totals = np.zeros((len(coefficients), *evidence.sums.shape[1:]))
+    np.add.at(totals, condition.member, evidence.sums)
+    utilities, out = utilities_of(totals), np.zeros_like(totals)
+    for at, derivative in slopes_of(utilities, evidence.measures[m], m):
+        whole, share = totals[:, at, :, W], coefficients * derivative
+        factor = np.nan_to_num(np.divide(share, whole, out=np.zeros_like(share), where=whole > 0))
+        out[:, at, :, U] = factor
+        out[:, at, :, W] = -factor * np.nan_to_num(utilities[:, at])
+    return out[condition.member]
+
+
+# What is learned from features. ----
+
+
+@dataclass(frozen=True)
+class AimedScore:
+    """What selecting a row is worth, expected from its features; it reads no group.
+
+    Shapes: S strata of groups, J outcomes that are predicted.
+    """
+
+    features: tuple[str, ...]
+    encoder: Encoder | None
+    outcomes: tuple[FittedModel, ...]  # (J,): of outcomes
+    strata: tuple[FittedModel, ...]  # (S - 1,): of being in a stratum, all but the first
+    differences: (
+        FloatArray  # (S, J): by how much an outcome is higher in a stratum than in others, at the same features
+    )
+    worth: FloatArray  # (S, 1 + J): of selecting a row of each stratum: a constant, and a slope for each outcome
+    rising: bool = False  # whether a higher first outcome may never lower the score
+
+    def score(self, rows: Rows) -> FloatArray:
+        if self.encoder is not None:
+            rows = as_numeric(rows, self.encoder)
+        outcomes, others = (
+            np.column_stack([steady(one).score(rows) for one in models]) for models in (self.outcomes, self.strata)
+        )
+        return self.of(outcomes, shares_of(others))
+
+    def of(self, outcomes: FloatArray, shares: FloatArray) -> FloatArray:
+        """The same from predictions of shape (n, J) and (n, S)."""
+        slopes = np.einsum("ns,sj->nj", shares, self.worth[:, 1:])
+        if self.rising:
+            slopes[:, 0] = np.maximum(slopes[:, 0], 0.0)
+        apart = (self.worth[:, 1:] * self.differences).sum(axis=1)
+        constant = np.einsum("ns,s->n", shares, self.worth[:, 0]) + np.einsum("ns,s->n", shares * (1 - shares), apart)
+        return np.asarray(constant + np.einsum("nj,nj->n", slopes, outcomes))
+
+
+def shares_of(others: FloatArray) -> FloatArray:
+    """Probabilities of all strata, from those of all but the first."""
+    others = np.clip(others, 0.0, 1.0)
+    others = others / np.maximum(others.sum(axis=1, keepdims=True), 1.0)
+    return np.column_stack([1 - others.sum(axis=1), others])
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The models of a score, whose worth is still to be found, and what they predict of rows left out."""
+
+    score: AimedScore
+    lines: FloatArray  # (K, 1 + J): what selecting a row adds to each of K sums, from 1 and its outcomes
+    outcomes: FloatArray  # (n, J)
+    shares: FloatArray  # (n, S)
+
+    def expected(self) -> FloatArray:
+        """What selecting a row is expected to add to each sum of each stratum: (n, S, K)."""
+        there = self.outcomes[:, None] + self.score.differences * (1 - self.shares)[:, :, None]
+        added = self.lines[:, 0] + np.einsum("nsj,kj->nsk", there, self.lines[:, 1:])
+        return np.asarray(self.shares[:, :, None] * added)
+
+    def scores(self, worth: FloatArray) -> FloatArray:
+        return replace(self.score, worth=worth).of(self.outcomes, self.shares)
+
+
+def learn(problem: Problem, training: Training, learner: PredictiveRule) -> Learned:
+    """Predict outcomes and groups from features, out of fold."""
+    columns, lines = outcome_lines(training.target, problem.gain.reshape(len(problem.gain), -1))
+    monotone = training.constraints.monotone
+    if len(columns) > 1 and monotone:
+        what = "the claim is about several outcomes, and a monotone score would have to rise with all of them."
+        raise RuleError(what, "Use a predictive rule with monotone features.")
+    asked = [training, *(replace(training, instead=column) for column in columns[1:])]
+    # Only the outcome may move with a monotone feature, so that the score does.
+    free = tuple(name for name in training.features if name not in monotone)
+    blind = replace(training, features=free, constraints=replace(training.constraints, monotone={}))
+    members = (problem.codes[:, None] == np.arange(problem.strata)).astype(np.float64)
+    found = list[tuple[FittedModel, FloatArray]]()
+    for one in [*asked, *(replace(blind, instead=member) for member in members.T[1:])]:
+        training.report(f"learning outcomes and groups, {len(found) + 1} of {len(asked) + problem.strata - 1}")
+        found.append(learner.cross_fit(one))
+    models, predicted = [one for one, _ in found], [one for _, one in found]
+    outcomes, shares = np.column_stack(predicted[: len(asked)]), shares_of(np.column_stack(predicted[len(asked) :]))
+    spread = np.einsum("n,ns->s", problem.weights, shares * (1 - shares))
+    together = np.einsum("n,ns,nj->sj", problem.weights, members - shares, np.column_stack(columns) - outcomes)
+    score = AimedScore(
+        features=training.features,
+        encoder=None,
+        outcomes=tuple(models[: len(asked)]),
+        strata=tuple(models[len(asked) :]),
+        differences=np.divide(together, spread[:, None], out=np.zeros_like(together), where=spread[:, None] > 0),
+        worth=np.zeros((problem.strata, 1 + len(asked))),
+        rising=bool(monotone),
+    )
+    return Learned(score, lines, outcomes, shares)
+
+
+def outcome_lines(target: FloatArray, gains: FloatArray) -> tuple[list[FloatArray], FloatArray]:
+    """The outcomes that gains, (n, K), are lines in, the target first; and the lines, (K, 1 + J)."""
+    columns, found = [target], list[tuple[int, float, float]]()
+    for gain in gains.T:
+        fits = ((j, _line(column, gain)) for j, column in enumerate(columns))
+        place, line = next(((j, line) for j, line in fits if line is not None), (len(columns), (0.0, 1.0)))
+        if place == len(columns):
+            columns.append(gain)
+        found.append((place, *line))
+    lines = np.zeros((len(found), 1 + len(columns)))
+    for k, (j, constant, slope) in enumerate(found):
+        lines[k, 0], lines[k, 1 + j] = constant, slope
+    return columns, lines
+
+
+def _line(column: FloatArray, values: FloatArray) -> tuple[float, float] | None:
+    """Constant and slope of values that are a line in a column; None where they are not."""
+    apart = column - column.mean()
+    slope = float(values @ apart / (apart @ apart)) if apart.any() else 0.0
+    constant = float(values.mean() - slope * column.mean())
+    close = np.abs(values - constant - slope * column).max() <= 1e-9 * max(1.0, float(np.abs(values).max()))
+    return (constant, slope) if close else None
+
+
+# Weights of the conditions. ----
+
+
+@dataclass(frozen=True)
+class Aimed:
+    """What was found, and what training rows promise."""
+
+    worth: FloatArray  # (S, 1 + J)
+    weights: dict[str, float]  # of plain prediction and of each condition in what decides, summing to one
+    promised: dict[str, float]  # the margin of each condition on out-of-fold rows
+
+
+def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed:
+    """Weigh the conditions so that the smallest margin in standard errors is largest.
+
+    `plain` is the worth, (S, 1 + J), at which a score is the prediction itself; None where that decides nothing.
+    """
+    expected = learned.expected().reshape(len(problem.codes), -1)
+    decided, here = problem.decisions, problem.at(problem.decisions)
+    best: tuple[float, FloatArray, FloatArray] | None = None
+    for _ in range(ROUNDS):
+        # In standard errors, T_c(d) = constant_c + sum_i weight_i gains_ci d_i: actual at `decided`, expected beyond.
+        scaled = here.slopes / here.errors[:, None, None, None]
+        gains = np.einsum("nk,ck->nc", expected, scaled.reshape(len(scaled), -1))
+        constants = here.margins / here.errors - np.einsum("nc,n->c", gains, problem.weights * decided)
+        weights, _ = balance(gains, np.nan_to_num(constants), problem.weights, problem.select)
+        worth = np.einsum("csk,kj->csj", scaled.reshape(*scaled.shape[:2], -1), learned.lines)
+        before, decided = decided, problem.select(learned.scores(np.einsum("c,csj->sj", weights, worth)))
+        here = problem.at(decided)
+        if best is None or here.value > best[0]:
+            best = here.value, weights, worth
+        if np.array_equal(before, decided):
+            break
+    assert best is not None
+    _, weights, worth = best
+    names = here.names
+    parts = {one: np.einsum("c,csj->sj", weights * (np.array(names) == one), worth) for one in names}
+    found = np.sum([*parts.values()], axis=0)
+    ends = [_standard(learned, one) for one in ([found] if plain is None else [plain, found])]
+    path = [(1 - step) * ends[0] + step * ends[-1] for step in (PATH if len(ends) > 1 else PATH[-1:])]
+    reached = [problem.at(problem.select(learned.scores(one))) for one in path]
+    values = np.array([one.value for one in reached])
+    place = int(np.argmax(values >= values.max() - SLACK))
+    share = float(PATH[place]) if len(ends) > 1 else 1.0
+    # Two directions of one gap may cancel, so that a condition's weight is how far it moves scores apart.
+    sizes = {name: float(learned.scores(part).std()) for name, part in parts.items()}
+    whole = sum(sizes.values()) or 1.0
+    shares = {"prediction": 1 - share} | {name: share * size / whole for name, size in sizes.items()}
+    promised = {name: float(reached[place].margins[np.array(names) == name].min()) for name in sizes}
+    return Aimed(path[place], shares, promised)
+
+
+def _standard(learned: Learned, worth: FloatArray) -> FloatArray:
+    """The same worth, in units in which scores have a standard deviation of one."""
+    return np.asarray(worth / (float(learned.scores(worth).std()) or 1.0))
+
+
+def balance(
+    gains: FloatArray, constants: FloatArray, weights: FloatArray, select: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, float]:
+    """The weights l at which the best decision's sum of l_c T_c is smallest, and that sum: the dual, by cutting planes.
+
+    Every decision d bounds the dual function from below by the line sum_c l_c T_c(d), which touches it where d is best.
+    So the upper envelope of the lines known so far says where to look next (Kelley, 1960). Each weight is at least
+    `MEAN` over their number, which puts as much on the mean of all margins. Where rows tie, the best is a mixture of
+    decisions; so the weights returned are those among all tried whose own decision has the largest value.
+    """
+    from scipy.optimize import linprog
+
+    count, least = len(constants), MEAN / len(constants)
+    here, lines = np.full(count, 1 / count), list[FloatArray]()
+    best, highest, value = here, -np.inf, np.inf
+    for _ in range(CUTS):
+        chosen = select(np.einsum("nc,c->n", gains, here))
+        lines.append(constants + np.einsum("n,nc->c", weights * chosen, gains))
+        value = min(value, float(here @ lines[-1]))
+        if (own := value_of(lines[-1])) > highest:
+            best, highest = here, own
+        found = linprog(
+            np.append(np.zeros(count), 1.0),
+            A_ub=np.column_stack([np.stack(lines), np.full(len(lines), -1.0)]),
+            b_ub=np.zeros(len(lines)),
+            A_eq=np.append(np.ones(count), 0.0)[None],
+            b_eq=np.ones(1),
+            bounds=[(least, None)] * count + [(None, None)],
+        )
+        if found.x is None or value - found.fun <= CLOSE * max(1.0, abs(found.fun)):
+            break
+        here = np.maximum(found.x[:-1], least)
+        here /= here.sum()
+    return best, value
+
+
+def aim_rule(_: str, learner: SelectionRule | None = None) -> AimRule:
+    """With a predictive rule as its learner, by default the LASSO."""
+    learner = predictive_rule(LEARNER) if learner is None else learner
+    if not isinstance(learner, PredictiveRule):
+        how = "Write aim:lasso, aim:logistic, aim:boosting or another predictive rule."
+        raise OptionError(f"rule '{learner.name}' predicts nothing that 'aim' could use.", how)
+    return AimRule(learner)
+
+
+FAMILIES = (
+    Family(
+        "aim", "aims at every condition of the claim", aim_rule, "boosting",
+        split=lambda setting: ("", [setting] if setting else []),
+    ),
+)  # fmt: skip
