@@ -40,6 +40,15 @@ def limited_threads(workers: int, repetitions: int) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """The same for work that fits no estimator, which need not load them."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits={"blas": 1}):
+        yield
+
+
 def in_parallel(
     work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], workers: int, take: Callable[[T], None]
 ) -> None:

@@ -22,7 +22,7 @@ from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
 from improvable.procedure.cautions import note_cautions, plan_cautions
-from improvable.procedure.parallel import limited_threads, worker_count
+from improvable.procedure.parallel import one_blas_thread, worker_count
 from improvable.procedure.plan import MIN_TRAINING_ROWS, make_plan
 from improvable.procedure.screen import Look, look_at
 from improvable.procedure.select import Lessons, complete_status_quo
@@ -167,7 +167,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         cuts, splitting, training = divide()
         some = training.sample(surveyed.reading, ALL_ROWS)
     copies = copy_cautions(engine, surveyed.reading, settings, some, same)
-    with limited_threads(workers=1, repetitions=1):
+    with one_blas_thread():
         look = look_at(plan, some, features, surveyed)
     look = replace(look, cautions=(*look.cautions, *copies))
     lessons = plan, features, surveyed.reading, splitting, training

@@ -139,6 +139,8 @@ def _is_foreign(rule: Any) -> bool:
 def _runs_code(rule: Any) -> bool:
     if not isinstance(rule, PredictiveRule):
         return _is_foreign(rule)
+    if rule.ours:
+        return False  # without loading scikit-learn
     estimator = rule.estimator(False, None)
     parts = [estimator, *estimator.get_params(deep=True).values()]
     code = [part for part in parts if hasattr(part, "fit") or callable(part)]

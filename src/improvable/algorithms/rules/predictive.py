@@ -42,6 +42,7 @@ class PredictiveRule:
     name: str
     estimator: Callable[[bool, IntArray | None], Any]
     honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})  # the constraints that it respects
+    ours: bool = False  # whether the estimator is one of this module's
     raw: bool = False  # whether the estimator gets a data frame with the columns as they are, not a matrix of numbers
 
     def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold | Selection:
@@ -154,7 +155,7 @@ def predictive_rule(kind: str, setting: str = "") -> PredictiveRule:
         raise ValueError("a forest has trees")
     honors = {CAPACITY, SELECTION_GAP} | ({MONOTONE} if kind not in ("logistic", "ridge") else set())
     name = f"{kind}:{setting}" if setting else kind
-    return PredictiveRule(name, partial(_estimator, kind, amount), frozenset(honors))
+    return PredictiveRule(name, partial(_estimator, kind, amount), frozenset(honors), ours=True)
 
 
 FAMILIES = (
