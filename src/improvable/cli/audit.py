@@ -74,9 +74,10 @@ def audit(
 
     {rules}
 
-    The default is lasso. linear_search and linear_program aim at the claim, at :balanced, :fairest or
-    :most_accurate:GROUP. --candidates is short for a tournament; tournament alone lets linear, lasso and boosting
-    compete inside the training rows.
+    The default is aim, which predicts and weighs every condition of the claim; aim:boosting learns with
+    boosted trees. linear_search and linear_program search for a line, at :balanced, :fairest or
+    :most_accurate:GROUP. --candidates is short for a tournament; tournament alone lets linear, lasso, boosting
+    and aim compete inside the training rows.
 
     {utilities}
 

@@ -56,7 +56,7 @@ def audit(
     outcome: str,
     group: str | Sequence[str] | Groups,
     status_quo: Any,
-    rule: Any = "lasso",
+    rule: Any = "aim",
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     target: str | None = None,
@@ -95,7 +95,7 @@ def audit(
         The algorithm in use: a column of decisions, a thresholded score, a fitted scikit-learn model, a function of
         the rows.
     rule : str, estimator or SelectionRule
-        How a candidate is found: 'lasso', 'linear', 'boosting', 'forest', 'logistic', any scikit-learn estimator
+        How a candidate is found: 'aim', 'lasso', 'linear', 'boosting', 'forest', 'logistic', any scikit-learn estimator
         or pipeline, or an object with ``select(training, status_quo)``.
     features : sequence of str, optional
         Columns that the candidate may read. By default every column except groups, outcomes, weight, cluster, what the

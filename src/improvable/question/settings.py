@@ -77,7 +77,7 @@ class _Asked:
     )
     groups: Sequence[str] | None = o.of_groups("Keep only these groups: black,white.", None, unset="all", key="only")
     status_quo: Any = o.option("The algorithm in use.", section=STATUS_QUO, commands=())
-    rule: Any = o.of_rule("How a candidate is found: the name of a rule, or module:object.", "lasso", key="name")
+    rule: Any = o.of_rule("How a candidate is found: the name of a rule, or module:object.", "aim", key="name")
     rule_source: str | None = o.of_rule(
         "Digest of the code behind a rule module:object; other code is refused.", None,
         key="source", unset="any code", commands=(o.AUDIT,),

@@ -45,7 +45,7 @@ BAD_NEWS = (
 REFUSING = ("denied", "deny", "denial", "reject", "declin", "refus")
 RULES = {
     name: FAMILIES[name].words
-    for name in ("lasso", "linear", "tournament", "logistic", "boosting", "forest", "linear_search")
+    for name in ("aim", "lasso", "linear", "tournament", "logistic", "boosting", "forest", "linear_search")
 }
 """The rules that the page offers; a rule of one's own needs the command line."""
 REPETITIONS: int = SETTINGS["repetitions"].default
