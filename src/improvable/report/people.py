@@ -8,8 +8,7 @@ from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import EVERYONE
 from improvable.question.settings import as_options
 from improvable.report.blocks import Block, Heading, Sentence, Table
-from improvable.results.collect import PEOPLE
-from improvable.results.facts import WAYS, Facts, PersonFacts, TurnedFacts
+from improvable.results.facts import PEOPLE, WAYS, Facts, PersonFacts, TurnFacts
 from improvable.results.formatting import value_text
 
 NAMES = {
@@ -30,7 +29,7 @@ ROLES = {
 }
 
 
-def people_count(kind: PersonFacts | TurnedFacts) -> str:
+def people_count(kind: PersonFacts | TurnFacts) -> str:
     """How many of 1,000 people, to a whole person; a tenth where there are fewer than ten."""
     return _number(kind["people"])
 

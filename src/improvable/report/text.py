@@ -15,8 +15,7 @@ from improvable.report.labels import labeled
 from improvable.report.people import NAMES, feature_table, left_out_lines, look_lines, people_count, turned_words
 from improvable.report.tables import component_cells
 from improvable.results import wording
-from improvable.results.collect import PEOPLE
-from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
+from improvable.results.facts import PEOPLE, ComponentFacts, Facts, by_component, deciding, estimate_of
 from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, p_text, value_text
 from improvable.results.result import Result
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from improvable.inference.reruns import rerun_risk
 from improvable.inference.statistics import unfairness
 from improvable.inference.test import Component, detectable, lower_median, rows_needed, shortfall
 from improvable.results.facts import (
+    PEOPLE,
     WAYS,
     ComponentFacts,
     DiagnosticFacts,
@@ -22,7 +23,7 @@ from improvable.results.facts import (
     RepetitionFacts,
     RerunFacts,
     ShortfallFacts,
-    TurnedFacts,
+    TurnFacts,
     UtilityFacts,
 )
 from improvable.results.formatting import number_or_null, p_text, steady
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1e9
 """Needing more rows than this is as good as no number being enough."""
-PEOPLE = 1_000
-"""Out of how many people of a group it is said who changes."""
 ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "alpha", "weight", "cluster",
          "stratum", "draws", "seed")  # fmt: skip
 CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "protected", "overall")
@@ -145,22 +144,19 @@ def _people(repetitions: Sequence[RepetitionFacts], group: str) -> dict[str, Per
     return out
 
 
-def _right_and_wrong(repetitions: Sequence[RepetitionFacts]) -> dict[str, dict[str, TurnedFacts]]:
+def _right_and_wrong(repetitions: Sequence[RepetitionFacts]) -> dict[str, dict[str, TurnFacts]]:
     """Whose decision turns right, and wrong, of everyone and of every group: means over repetitions."""
     found = [one["right_and_wrong"] for one in repetitions]
     if not all(found):
         return {}
-    out: dict[str, dict[str, TurnedFacts]] = {}
-    for group in found[0]:
-        turns = {way: [one[group][way] for one in found] for way in WAYS}
-        out[group] = {
-            way: {
-                "rows": sum(one["rows"] for one in each) / len(each),
-                "people": PEOPLE * sum(one["share"] for one in each) / len(each),
-            }
-            for way, each in turns.items()
-        }
-    return out
+
+    def mean(group: str, way: str, counted: Literal["rows", "people"]) -> float:
+        return sum(one[group][way][counted] for one in found) / len(found)
+
+    return {
+        group: {way: {"rows": mean(group, way, "rows"), "people": mean(group, way, "people")} for way in WAYS}
+        for group in found[0]
+    }
 
 
 def _p_plain(repetitions: Sequence[RepetitionFacts]) -> float | None:
