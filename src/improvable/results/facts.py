@@ -96,6 +96,21 @@ class TurnFacts(TypedDict):
     people: float
 
 
+class AimNotes(TypedDict):
+    """What the rule `aim` notes of a block; a rule of one's own may call another note so."""
+
+    weights: dict[str, float]
+    promised: dict[str, float | None]
+
+
+class AimFacts(TypedDict):
+    kind: Annotated[str, ("accuracy", "fairness", "prediction")]
+    group: str
+    weight: Probability
+    promised: float | None
+    tested: float | None
+
+
 class DifferingFacts(TypedDict):
     rows: float
     status_quo: float
@@ -143,6 +158,7 @@ class RepetitionFacts(CountFacts):
     intervals: list[IntervalFacts]
     reference: Annotated[list[str], (2, 2)]
     undefined_draws: int
+    aim: list[AimFacts]
     rule_notes: dict[str, Any]
 
 
