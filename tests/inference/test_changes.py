@@ -116,8 +116,8 @@ def test_decisions_that_turn_right_are_those_of_the_rows(weight: str | None, opt
     for group, (rows, right, wrong, whole, right_weight, wrong_weight) in expected.items():
         found, stated = repetition["right_and_wrong"][group], facts["right_and_wrong"][group]
         assert [one["rows"] for one in found.values()] == [one["rows"] for one in stated.values()] == [right, wrong]
-        assert found["to_right"]["share"] == pytest.approx(right_weight / whole, rel=1e-12)
-        assert found["to_wrong"]["share"] == pytest.approx(wrong_weight / whole, rel=1e-12)
+        assert found["to_right"]["people"] == pytest.approx(1_000 * right_weight / whole, rel=1e-12)
+        assert found["to_wrong"]["people"] == pytest.approx(1_000 * wrong_weight / whole, rel=1e-12)
         assert stated["to_right"]["people"] == pytest.approx(1_000 * right_weight / whole)
         if group == "everyone":
             continue
@@ -125,7 +125,7 @@ def test_decisions_that_turn_right_are_those_of_the_rows(weight: str | None, opt
         assert rates["candidate"] is not None
         assert rates["status_quo"] is not None
         gain = rates["candidate"] - rates["status_quo"]
-        assert found["to_right"]["share"] - found["to_wrong"]["share"] == pytest.approx(gain)
+        assert found["to_right"]["people"] - found["to_wrong"]["people"] == pytest.approx(1_000 * gain)
         if weight is None:
             assert right - wrong == pytest.approx(gain * rows)
 
@@ -184,7 +184,7 @@ def test_blocks_and_engines_count_who_turns_right_alike(tmp_path: Path) -> None:
             assert rates["status_quo"] is not None
             ways = repetition["right_and_wrong"][group]
             gain = rates["candidate"] - rates["status_quo"]
-            assert ways["to_right"]["share"] - ways["to_wrong"]["share"] == pytest.approx(gain)
+            assert ways["to_right"]["people"] - ways["to_wrong"]["people"] == pytest.approx(1_000 * gain)
     for group, both in facts["right_and_wrong"].items():
         rows = [one["right_and_wrong"][group]["to_right"]["rows"] for one in facts["repetitions"]]
         assert both["to_right"]["rows"] == sum(rows) / len(rows)

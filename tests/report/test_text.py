@@ -1,6 +1,7 @@
 """A result in a terminal: the answer first, in lines that fit, and no more than a reader needs."""
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import improvable
 from flat import flat_audit, flat_compare
 from improvable.cli import run
 from improvable.inference.diagnostics import KINDS
-from improvable.report.people import people_count, turned_table
+from improvable.report.labels import in_words
+from improvable.report.people import people_count, turned_table, turned_words
 from improvable.results.formatting import ends_text, value_text
 from reported import estimated
 
@@ -141,7 +143,7 @@ def test_who_turns_right_is_one_sentence_that_names_where_more_turn_wrong() -> N
         "in no group are more put right than wrong.": {"a": tied, "b": worse},
     }
     for end, rows in told.items():
-        result = turning(rows)
+        result = turning(rows, accuracy="classification_rate")
         text, everyone = " ".join(result.summary().split()), result.facts["right_and_wrong"]["everyone"]
         ups, downs = (int(everyone[way]["rows"]) for way in ("to_right", "to_wrong"))
         start = f"changes for {ups + downs} of {result.rows} people tested: {ups} go from a wrong decision to a"
@@ -155,6 +157,17 @@ def test_who_turns_right_is_one_sentence_that_names_where_more_turn_wrong() -> N
     nobody = turning({"a": same, "b": same})
     assert "decision changes for" not in nobody.summary()
     assert nobody.plot(kind="right_and_wrong") is None
+
+
+def test_groups_where_more_turn_wrong_are_named_only_where_accuracy_counts_right_decisions() -> None:
+    same, right, wrong = [(1, 1, 1), (0, 0, 0), (0, 1, 1), (1, 0, 0)] * 20, [(1, 0, 1)] * 3, [(0, 0, 1)] * 9
+    rows = {"a": same + right * 2, "b": same + right + wrong}
+    for labels, measure in product(({}, {"y": "repaid"}), ("classification_rate", "true_positive_rate")):
+        result = turning(rows, accuracy=measure, **({"labels": labels} if labels else {}))
+        named = "; more are put right than wrong in every group but b." if measure == "classification_rate" else "."
+        for text in (" ".join(result.summary().split()), turned_words(in_words(result.facts))):
+            assert "9 go from a wrong decision to a right one and 9 from a right one to a wrong one" in text
+            assert f"as judged by the recorded outcome (1 selected, 0 not){named}" in text
 
 
 def test_a_gap_that_changes_sides_is_printed_with_its_sides() -> None:

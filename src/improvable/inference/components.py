@@ -187,6 +187,7 @@ class Condition:
     coefficients: FloatArray  # of the utility of each level under either algorithm, (levels, 2)
     margin: float  # the statistic
     allows_loss: bool = False  # in the accuracy of one group
+    group: str = ""  # whose accuracy it is, or the attribute whose gap it is
 
     def levels(self, cells: Cells) -> IntArray:
         """The levels that units contribute to, (cells, 1) of rows and (1, S) of clusters."""
@@ -208,7 +209,7 @@ def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
                 a, weights = evidence.shares(claim.overall)
                 member = evidence.attributes[a].member
             margin, loss = float(part.contrast.values @ sides) - amount, part.attribute is not None and delta < 0
-            yield Condition("accuracy", name, part.measure, member, weights[:, None] * sides, margin, loss)
+            yield Condition("accuracy", name, part.measure, member, weights[:, None] * sides, margin, loss, part.group)
             continue
         name, member = f"the gap by '{part.attribute.name}'", part.attribute.member
         for pair, one in zip(part.pairs, part.signed(), strict=True):
@@ -216,4 +217,5 @@ def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
             slopes[list(part.reference), STATUS_QUO] = share * np.array(part.slopes(part.reference, STATUS_QUO))
             np.subtract.at(slopes[:, CANDIDATE], list(pair), part.slopes(pair, CANDIDATE))
             margin = share * float(one.values[STATUS_QUO]) - amount - float(one.values[CANDIDATE])
-            yield Condition("fairness", name, part.measure, member, part.direction * slopes, margin)
+            slopes *= part.direction
+            yield Condition("fairness", name, part.measure, member, slopes, margin, group=part.attribute.name)

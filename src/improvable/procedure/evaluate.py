@@ -43,7 +43,7 @@ from improvable.procedure.split import Part, Splitting
 from improvable.question.claim import Claim
 from improvable.question.design import Design
 from improvable.results.comparison import Census, Comparison
-from improvable.results.facts import WAYS, CountFacts
+from improvable.results.facts import PEOPLE, WAYS, CountFacts
 from improvable.results.formatting import steady
 from improvable.results.storage import few_enough
 
@@ -192,7 +192,7 @@ def conclude(
             for group, kinds in changes(crossed_array(tally.crossed), attributes).items()
         },
         "right_and_wrong": {
-            group: {way: {"rows": rows, "share": share} for way, (rows, share) in zip(WAYS, both, strict=True)}
+            group: {way: {"rows": n, "people": PEOPLE * share} for way, (n, share) in zip(WAYS, both, strict=True)}
             for group, both in ({} if design.question.lower_is_better else tally.turned(attributes)).items()
         },
     }

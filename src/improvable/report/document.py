@@ -11,6 +11,7 @@ from improvable.report.blocks import Answer, Block, Heading, Picture, Sentence, 
 from improvable.report.labels import in_words
 from improvable.report.people import driving_section
 from improvable.report.plots import REPORTED, default_grids
+from improvable.report.tables import aim_section
 from improvable.results import wording
 from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
 from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, value_text
@@ -48,6 +49,7 @@ def make_document(
         *sections.size_section(facts),
         *sections.table_section(facts),
         *picture_blocks(facts, result.frontier()),
+        *aim_section(facts),
         *driving_section(facts),
         sliders_block(result),
         *sections.asked_section(facts),

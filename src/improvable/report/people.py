@@ -6,10 +6,10 @@ from typing import Any
 
 from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import EVERYONE
+from improvable.question.catalog import UTILITIES
 from improvable.question.settings import as_options
 from improvable.report.blocks import Block, Heading, Sentence, Table
-from improvable.results.collect import PEOPLE
-from improvable.results.facts import WAYS, Facts, PersonFacts, TurnedFacts
+from improvable.results.facts import PEOPLE, WAYS, Facts, PersonFacts, TurnFacts
 from improvable.results.formatting import value_text
 
 NAMES = {
@@ -30,7 +30,7 @@ ROLES = {
 }
 
 
-def people_count(kind: PersonFacts | TurnedFacts) -> str:
+def people_count(kind: PersonFacts | TurnFacts) -> str:
     """How many of 1,000 people, to a whole person; a tenth where there are fewer than ten."""
     return _number(kind["people"])
 
@@ -68,7 +68,11 @@ def turned_table(facts: Facts) -> Table:
 
 
 def turned_words(facts: Facts) -> str:
-    """How many decisions turn right, how many wrong, and in which groups fewer; nothing where none does either."""
+    """How many decisions turn right and how many wrong; nothing where none does either.
+
+    In which groups fewer turn right is said only where accuracy counts right decisions: a screening that finds more
+    of the sick has more wrong decisions about the healthy, and is asked for the former.
+    """
     counted = "people" if facts["weight"] else "rows"  # rows of unequal weight are not people of equal weight
     found = {group: [ways[way][counted] for way in WAYS] for group, ways in facts["right_and_wrong"].items()}  # type: ignore[literal-required]
     right, wrong = map(_number, found.pop(EVERYONE, (0.0, 0.0)))
@@ -78,14 +82,16 @@ def turned_words(facts: Facts) -> str:
     tested = _number(PEOPLE if facts["weight"] else round(sum(one["rows"] for one in repetitions) / len(repetitions)))
     total = _number(sum(float(one.replace(",", "")) for one in (right, wrong)))
     over = " (means over the repetitions)" if len(repetitions) > 1 else ""
-    fewer = [group for group, (better, worse) in found.items() if better <= worse]
-    but = f" but {' and '.join(filter(None, (', '.join(fewer[:-1]), fewer[-1])))}" if fewer else ""
-    none = len(fewer) == len(found)
-    more = "in no group are more put right than wrong" if none else f"more are put right than wrong in every group{but}"
+    more, rate = "", UTILITIES["classification_rate"].words
+    if any((one["words"], one["outcome"]) == (rate, facts["outcome"]) for one in facts["accuracy_utilities"]):
+        fewer = [group for group, (better, worse) in found.items() if better <= worse]
+        but = f" but {' and '.join(filter(None, (', '.join(fewer[:-1]), fewer[-1])))}" if fewer else ""
+        more = f"; more are put right than wrong in every group{but}"
+        more = "; in no group are more put right than wrong" if len(fewer) == len(found) else more
     return (
         f"The decision changes for {total} of {tested} people{', by weight' if facts['weight'] else ' tested'}{over}: "
         f"{right} go from a wrong decision to a right one and {wrong} from a right one to a wrong one, as judged by "
-        f"the recorded outcome (1 selected, 0 not); {more}."
+        f"the recorded outcome (1 selected, 0 not){more}."
     )
 
 

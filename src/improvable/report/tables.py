@@ -1,14 +1,15 @@
-"""The paper's table, built once: every format only writes it down."""
+"""The paper's table, and that of what was aimed at, built once: every format only writes them down."""
 
 from collections.abc import Mapping
 
 from improvable.inference.evidence import EVERYONE
-from improvable.report.blocks import Table
-from improvable.results.facts import ComponentFacts, Facts, by_component, estimate_of
-from improvable.results.formatting import arrow, capital, p_text, value_text
+from improvable.report.blocks import Block, Heading, Sentence, Table
+from improvable.results.facts import AimFacts, ComponentFacts, Facts, by_component, deciding, estimate_of
+from improvable.results.formatting import arrow, capital, p_text, value_text, whole_percents
 from improvable.results.wording import candidate_words, component_name, draws_text, other_statistic
 
 MAX_BLOCKS = 4
+MAX_AIMS = 4  # that a sentence names
 STATUS_QUO, CANDIDATE = "status quo", "candidate"
 
 
@@ -127,3 +128,41 @@ def _decides(facts: Facts, where: str) -> str:
 def _note(facts: Facts) -> str:
     found = f"{candidate_words(facts)} " if facts["kind"] == "audit" else ""
     return f"{found}p-values come from {draws_text(facts)}."
+
+
+def _aims(facts: Facts) -> list[tuple[int, str, AimFacts]]:
+    """What candidates of the rule `aim` give weight to in the deciding repetition, in percents and in words."""
+    aim, gap = deciding(facts)["aim"], "the gap by {}" if len(facts["group"]) > 1 else "the gap"
+    words = {"accuracy": "the accuracy of {}", "fairness": gap, "prediction": "prediction"}
+    percents = whole_percents([one["weight"] for one in aim])
+    return [(percent, words[one["kind"]].format(one["group"]), one) for percent, one in zip(percents, aim, strict=True)]
+
+
+def aim_words(facts: Facts) -> str:
+    """What decides whom the candidates select; "" of other rules than `aim`."""
+    shares = sorted(((percent, name) for percent, name, _ in _aims(facts) if percent), key=lambda one: -one[0])
+    if not shares or shares[0] == (100, "prediction"):
+        return "Plain prediction did as well, so nothing was aimed at." if shares else ""
+    said, others = [f"{percent}% to {name}" for percent, name in shares[:MAX_AIMS]], shares[MAX_AIMS:]
+    said += [f"{sum(percent for percent, _ in others)}% to others"] if others else []
+    several = len(facts["repetitions"]) > 1
+    where = f"In the deciding repetition ({deciding(facts)['repetition']}) the" if several else "The"
+    who, its = ("candidates give", "their") if len(facts["blocks"]["cuts"]) > 1 else ("candidate gives", "its")
+    return f"{where} {who} {', '.join(said).replace('% to', f'% of {its} weight to', 1)}."
+
+
+def aim_section(facts: Facts) -> list[Block]:
+    """What candidates were aimed at, and for every condition what training rows promised beside what test rows gave."""
+    rows = tuple(
+        (capital(name.removeprefix("the ")), f"{percent}%", value_text(one["promised"]), value_text(one["tested"]))
+        for percent, name, one in _aims(facts)
+        if one["kind"] != "prediction"
+    )
+    note = (
+        "Margin: how much higher accuracy is, or smaller the gap, than it had to be, in units of the utility; below "
+        "zero the condition does not hold. Training rows: those left out of fitting, a mean over the blocks."
+    )
+    table = Table(
+        "aim-table", ("Condition", "Weight", "Margin promised by training rows", "Margin of test rows"), rows, note=note
+    )
+    return [Heading("What the candidate aims at", 3), Sentence(aim_words(facts)), table] if rows else []

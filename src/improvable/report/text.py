@@ -13,10 +13,9 @@ from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import labeled
 from improvable.report.people import NAMES, feature_table, left_out_lines, look_lines, people_count, turned_words
-from improvable.report.tables import component_cells
+from improvable.report.tables import aim_words, component_cells
 from improvable.results import wording
-from improvable.results.collect import PEOPLE
-from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
+from improvable.results.facts import PEOPLE, ComponentFacts, Facts, by_component, deciding, estimate_of
 from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, p_text, value_text
 from improvable.results.result import Result
 
@@ -67,7 +66,7 @@ def summary(result: Result, *, verbose: bool = False, cautions: bool = True, spe
     facts = shown_all(raw)
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
     parts = [paragraphs([wording.verdict_line(facts), wording.at_most_words(facts), *beside])]
-    parts += [estimates(raw, facts), gap_notes(raw, facts), who_changes(facts)]
+    parts += [estimates(raw, facts), gap_notes(raw, facts), who_changes(facts), paragraph(aim_words(facts))]
     firm = (wording.decision, wording.shortfall_words, wording.rerun_words, wording.differing_words)
     parts += [paragraph(" ".join(filter(None, (say(facts) for say in firm)))), paragraph(wording.limits(facts))]
     parts += details(facts) if verbose else []

@@ -2,18 +2,23 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from improvable.inference.components import conditions
 from improvable.inference.diagnostics import KINDS, candidate_gaps, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.inference.intervals import Disparity, combine_all, disparities, estimates
 from improvable.inference.reruns import rerun_risk
 from improvable.inference.statistics import unfairness
 from improvable.inference.test import Component, detectable, lower_median, rows_needed, shortfall
+from improvable.question.options import conforms
 from improvable.results.facts import (
+    PEOPLE,
     WAYS,
+    AimFacts,
+    AimNotes,
     ComponentFacts,
     DiagnosticFacts,
     DisparityFacts,
@@ -22,7 +27,7 @@ from improvable.results.facts import (
     RepetitionFacts,
     RerunFacts,
     ShortfallFacts,
-    TurnedFacts,
+    TurnFacts,
     UtilityFacts,
 )
 from improvable.results.formatting import number_or_null, p_text, steady
@@ -34,8 +39,6 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1e9
 """Needing more rows than this is as good as no number being enough."""
-PEOPLE = 1_000
-"""Out of how many people of a group it is said who changes."""
 ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "alpha", "weight", "cluster",
          "stratum", "draws", "seed")  # fmt: skip
 CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "protected", "overall")
@@ -45,7 +48,9 @@ CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "prote
 def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
     """Everything a result says: its `own` facts, and those that all results have."""
     question, groups = result.question, result.groups
-    repetitions = [repetition_facts(one) for one in result.repetitions]
+    # Candidates were aimed at the claim of the run, not at one that was asked of it later.
+    cuts = () if own.get("asked_again") or kind == "comparison" else own["blocks"]["cuts"]
+    repetitions = [repetition_facts(one, cuts) for one in result.repetitions]
     evidence = [one.evidence for one in result.repetitions]
     plain, shares = [_disparity_facts(gap) for gap in gaps], _selected_shares(repetitions, groups)
     facts: Facts = {
@@ -145,22 +150,19 @@ def _people(repetitions: Sequence[RepetitionFacts], group: str) -> dict[str, Per
     return out
 
 
-def _right_and_wrong(repetitions: Sequence[RepetitionFacts]) -> dict[str, dict[str, TurnedFacts]]:
+def _right_and_wrong(repetitions: Sequence[RepetitionFacts]) -> dict[str, dict[str, TurnFacts]]:
     """Whose decision turns right, and wrong, of everyone and of every group: means over repetitions."""
     found = [one["right_and_wrong"] for one in repetitions]
     if not all(found):
         return {}
-    out: dict[str, dict[str, TurnedFacts]] = {}
-    for group in found[0]:
-        turns = {way: [one[group][way] for one in found] for way in WAYS}
-        out[group] = {
-            way: {
-                "rows": sum(one["rows"] for one in each) / len(each),
-                "people": PEOPLE * sum(one["share"] for one in each) / len(each),
-            }
-            for way, each in turns.items()
-        }
-    return out
+
+    def mean(group: str, way: str, counted: Literal["rows", "people"]) -> float:
+        return sum(one[group][way][counted] for one in found) / len(found)
+
+    return {
+        group: {way: {"rows": mean(group, way, "rows"), "people": mean(group, way, "people")} for way in WAYS}
+        for group in found[0]
+    }
 
 
 def _p_plain(repetitions: Sequence[RepetitionFacts]) -> float | None:
@@ -170,7 +172,7 @@ def _p_plain(repetitions: Sequence[RepetitionFacts]) -> float | None:
     return float(lower_median([one["p_value"] if one["p_plain"] is None else one["p_plain"] for one in repetitions]))
 
 
-def repetition_facts(result: "Comparison") -> RepetitionFacts:
+def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> RepetitionFacts:
     """One repetition: the paper's row of numbers, every component and interval behind it, and what was counted."""
     evidence, assessment, claim = result.evidence, result.assessment, result.question.claim
     reference = disparities(evidence, claim, result.question.alpha)[0]
@@ -202,8 +204,32 @@ def repetition_facts(result: "Comparison") -> RepetitionFacts:
         "intervals": [_fields(one) for one in estimates(evidence, result.question.alpha)],
         "reference": [reference.higher, reference.lower],
         "undefined_draws": assessment.undefined,
+        "aim": _aim_facts(result, cuts),
         "rule_notes": dict(result.notes),
     }
+
+
+def _aim_facts(result: "Comparison", cuts: Sequence[float]) -> list[AimFacts]:
+    """What the rule `aim` gave weight to, and its margins: means over its blocks by how many rows each tests."""
+    blocks = [one for one in result.notes.get("blocks", ()) if cuts and conforms(one.get("aim"), AimNotes)]
+    if not blocks:
+        return []
+    rows = [[*cuts, 1.0][one["block"]] - cuts[one["block"] - 1] for one in blocks]
+
+    def mean(part: str, name: str) -> Any:
+        values = [one["aim"][part].get(name) for one in blocks]
+        return None if None in values else steady(float(np.average(values, weights=rows)))
+
+    with np.errstate(invalid="ignore", divide="ignore"):  # a group of whom nobody is selected has no mean
+        every = list(conditions(result.evidence, result.question.claim))
+    found: list[AimFacts] = []
+    for name, one in {one.name: one for one in every}.items():
+        # Of several utilities or pairs of groups the least, as it was promised.
+        tested = number_or_null(float(np.min([other.margin for other in every if other.name == name])))
+        weight, promised = mean("weights", name), mean("promised", name)
+        found.append(AimFacts(kind=one.kind, group=one.group, weight=weight, promised=promised, tested=tested))
+    plain = mean("weights", "prediction")
+    return [*found, AimFacts(kind="prediction", group="", weight=plain, promised=None, tested=None)]
 
 
 def component_facts(component: Component) -> ComponentFacts:

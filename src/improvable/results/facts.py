@@ -8,6 +8,8 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 Probability = Annotated[float, (0, 1)]
 Kind = Annotated[str, ("accuracy", "fairness")]
+PEOPLE = 1_000
+"""Out of how many people of a group it is said who changes."""
 WAYS = ("to_right", "to_wrong")
 Range = Annotated[list[Probability], (2, 2)]
 
@@ -90,13 +92,23 @@ class ChangeFacts(TypedDict):
 
 
 class TurnFacts(TypedDict):
-    rows: int
-    share: float
-
-
-class TurnedFacts(TypedDict):
     rows: float
     people: float
+
+
+class AimNotes(TypedDict):
+    """What the rule `aim` notes of a block; a rule of one's own may call another note so."""
+
+    weights: dict[str, float]
+    promised: dict[str, float | None]
+
+
+class AimFacts(TypedDict):
+    kind: Annotated[str, ("accuracy", "fairness", "prediction")]
+    group: str
+    weight: Probability
+    promised: float | None
+    tested: float | None
 
 
 class DifferingFacts(TypedDict):
@@ -146,6 +158,7 @@ class RepetitionFacts(CountFacts):
     intervals: list[IntervalFacts]
     reference: Annotated[list[str], (2, 2)]
     undefined_draws: int
+    aim: list[AimFacts]
     rule_notes: dict[str, Any]
 
 
@@ -331,7 +344,7 @@ class Facts(TypedDict):
     at_most: Annotated[list[BoundFacts], (1, None)]
     selected_shares: dict[str, dict[str, float]] | None
     people: dict[str, dict[str, PersonFacts]]
-    right_and_wrong: dict[str, dict[str, TurnedFacts]]
+    right_and_wrong: dict[str, dict[str, TurnFacts]]
     p_plain: Probability | None
     repetitions: Annotated[list[RepetitionFacts], (1, None)]
     rerun: RerunFacts | None

@@ -1,7 +1,7 @@
 """Numbers as every output prints them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 LARGE = 1e15  # from here on a float has fewer digits than its fixed notation would show
@@ -64,6 +64,17 @@ def percent(share: float) -> str:
     ('5%', '12.34%')
     """
     return f"{100 * share:.4g}%"
+
+
+def whole_percents(shares: Sequence[float]) -> list[int]:
+    """Shares of a whole in whole percents that add up to 100, by the largest remainders.
+
+    >>> whole_percents([0.476, 0.296, 0.228])
+    [48, 29, 23]
+    """
+    down = [int(100 * share) for share in shares]
+    order = sorted(range(len(down)), key=lambda place: down[place] - 100 * shares[place])
+    return [one + (order.index(place) < 100 - sum(down)) for place, one in enumerate(down)]
 
 
 def arrow(shares: Mapping[str, float]) -> str:

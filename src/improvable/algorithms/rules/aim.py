@@ -353,7 +353,7 @@ class Aimed:
 
     worth: FloatArray  # (S, 1 + J)
     weights: dict[str, float]  # of plain prediction and of each condition in what decides, summing to one
-    promised: dict[str, float]  # the margin of each condition on out-of-fold rows
+    promised: dict[str, float | None]  # the margin of each condition on out-of-fold rows; None where undefined
 
 
 def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed:
@@ -392,7 +392,8 @@ def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed
     sizes = {name: float(learned.scores(part).std()) for name, part in parts.items()}
     whole = sum(sizes.values()) or 1.0
     shares = {"prediction": 1 - share} | {name: share * size / whole for name, size in sizes.items()}
-    promised = {name: float(reached[place].margins[np.array(names) == name].min()) for name in sizes}
+    least = {name: float(reached[place].margins[np.array(names) == name].min()) for name in sizes}
+    promised = {name: one if np.isfinite(one) else None for name, one in least.items()}
     return Aimed(path[place], shares, promised)
 
 

@@ -11,8 +11,7 @@ from improvable.report.blocks import Picture
 from improvable.report.people import NAMES, people_count, people_table, turned_table, turned_words
 from improvable.report.plots import style
 from improvable.report.plots.style import AFTER, ALGORITHM_NAMES, BEFORE, INK, SOFT, WIDE, Plot, chart, room_for, series
-from improvable.results.collect import PEOPLE
-from improvable.results.facts import EstimateFacts, Facts, by_component, estimate_of
+from improvable.results.facts import PEOPLE, EstimateFacts, Facts, by_component, estimate_of
 from improvable.results.formatting import arrow, capital, confidence, p_text, value_text
 from improvable.results.frontier import Frontier
 from improvable.results.result import Result
