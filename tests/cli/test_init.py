@@ -37,7 +37,7 @@ def test_columns_are_guessed_and_the_protocol_runs(capsys: pytest.CaptureFixture
     assert "Fill in" not in printed, "an amount, and decisions of 0 and 1, say what they mean"
     guessed = tomllib.loads(Path("new.toml").read_text())
     assert guessed["columns"]["outcome"] == "performance"
-    assert (guessed["rule"]["name"], guessed["rule"]["capacity"]) == ("lasso", "status_quo")
+    assert (guessed["rule"]["name"], guessed["rule"]["capacity"]) == ("aim", "status_quo")
     assert run(["check", "new.toml", "--data", "people.csv"]) == 0
     options = ["--outcome", "performance", "--group", "group", "--decision", "hired", "--capacity", "same"]
     assert run(["audit", "people.csv", *options, "--write-protocol", "options.toml"]) == 0
