@@ -1,6 +1,7 @@
 """What a tournament costs beyond its parts: the contest against the contenders' cross-fitting, on the demo's data.
 
-The parts are each contender's five fits and decisions; the contest adds margins and one refit of the winner.
+The parts are each contender's five fits and decisions; the contest adds margins and one refit of the winner. Time is
+the processor's.
 """
 
 import time
@@ -19,7 +20,7 @@ from improvable.procedure.select import complete_status_quo
 from improvable.procedure.split import Part
 from improvable.question.settings import Settings
 
-RULES = ("linear", "lasso", "boosting")
+RULES = ("linear", "lasso", "boosting", "aim")
 TARGET = 1.3
 
 
@@ -42,15 +43,17 @@ def main() -> None:
     with limited_threads(workers=1, repetitions=1):
         parts = 0.0
         for name in RULES:
-            begun = time.perf_counter()
+            begun = time.process_time()
             for part, judge in folds_of(training):
-                decide(run_rule(as_rule(name), part, status_quo).algorithm, training.rows.take(judge), "candidate")
-            seconds = time.perf_counter() - begun
+                held = training.sample.take(judge)
+                found = run_rule(as_rule(name), part, status_quo, cutoff_rows=held)  # cutoffs as in the contest
+                decide(found.algorithm, held.rows, "candidate")
+            seconds = time.process_time() - begun
             parts += seconds
             print(f"cross-fitting {name:10} {seconds:8.2f} s")
-        begun = time.perf_counter()
+        begun = time.process_time()
         notes = contest.select(training, status_quo).notes
-        whole = time.perf_counter() - begun
+        whole = time.process_time() - begun
     print(f"whole contest            {whole:8.2f} s, won by {notes['winner']}")
     print(f"contest / parts          {whole / parts:8.2f}, target <= {TARGET}")
 

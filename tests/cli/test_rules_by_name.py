@@ -97,8 +97,8 @@ def test_a_tournament_needs_no_names(
     options = ["--features", "gagne_sum_tm1,dem_*", "--draws", "200", "--json", "-", "--rule", "tournament"]
     assert run([*command.split(), *options, "--target", target]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["rule"] == "tournament:linear,lasso,boosting"
+    assert facts["rule"] == "tournament:linear,lasso,boosting,aim"
     assert facts["protocol"]["declared"]["rule"]["name"] == "tournament"
     blocks = facts["repetitions"][0]["rule_notes"]["blocks"]
     assert len(blocks) == len(facts["blocks"]["cuts"]) > 1
-    assert all(set(block["margins"]) == {"linear", "lasso", "boosting"} for block in blocks)
+    assert all(set(block["margins"]) == {"linear", "lasso", "boosting", "aim"} for block in blocks)
