@@ -3,12 +3,17 @@
 Audits are appended to a file as they finish (--log), so that a run can be stopped, and continued by starting it again;
 with --write the page is written from what is there. Real data are read from the folder --data; those that are not
 there are left out. Time is the processor's, user and system.
+
+With --seeds N, the forward audit is repeated with the seeds 0 to N - 1, to tell how far a p-value moves with the seed:
+``python benchmarks/board.py --data DIR --problems Georgia --rules "lasso;boosting;aim" --repetitions 7 --draws 2000
+--seeds 10`` makes the table of the Georgia data. Both kinds of audits share the log and the page.
 """
 
 import argparse
 import math
 import os
 import platform
+import statistics
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +29,7 @@ from kept import append, read_log
 from problems import Problem, problems
 
 RULES = (
-    "linear", "ridge:100", "lasso", "logistic", "boosting", "forest:100", "blend:0.5:lasso",
+    "linear", "ridge:100", "lasso", "aim", "logistic", "boosting", "forest:100", "blend:0.5:lasso",
     "linear_search:balanced", "linear_search:fairest", "tournament:lasso,boosting",
 )  # fmt: skip
 SLOW = ("linear_program:fairest:nodes=20",)
@@ -52,19 +57,26 @@ be judged is an error that a [tournament](../how-to/choose-a-rule.md#do-not-try-
 that do not apply are left out: `drop:...`, which depends on the columns. {slow}
 
 The care program has fewer rows than the paper's 48,784, to keep the board's time in bounds.
-{draws:,} draws; {machine}; improvable {version}, {day}.
+{draws:,} draws; {machine}; improvable {made}.
 """
+SEEDS = """The same audit, forward, with other seeds, which put the rows into other orders. **Shown** is how often p is
+below {level:g}. The seeds share their rows, so that this is no sample of populations: it says how far one p-value may
+be from the next, and not how often another year's data would show the same."""
 
 
-def try_rule(problem: Problem, rows: Any, rule: str, scheme: Scheme, repetitions: int, draws: int) -> dict[str, Any]:
+def try_rule(
+    problem: Problem, rows: Any, rule: str, scheme: Scheme, repetitions: int, draws: int, seed: int | None = None
+) -> dict[str, Any]:
     """One audit as plain data; one that is refused says why."""
     begun = time.process_time()
-    out: dict[str, Any] = {"problem": problem.name, "rule": rule, "scheme": scheme}
+    out: dict[str, Any] = {"problem": problem.name, "rule": rule, "scheme": scheme, "made": made()}
+    if seed is not None:
+        out["seed"] = seed
     try:
         result = improvable.audit(
             rows, **problem.asked, **problem.design,
             test=improvable.Test(scheme=scheme, repetitions=repetitions, draws=draws), rule=rule,
-            read=improvable.Read(drop_missing=True),
+            read=improvable.Read(drop_missing=True), seed=seed or 0,
         )  # fmt: skip
     except ImprovableError as error:
         return {**out, "refused": error.message}
@@ -80,6 +92,28 @@ def try_rule(problem: Problem, rows: Any, rule: str, scheme: Scheme, repetitions
         "candidate": sum(one["candidate"]["test"] for one in shares) / len(shares),
         "seconds": time.process_time() - begun,
     }
+
+
+def made() -> str:
+    """The version and the day of an audit, in words."""
+    today = datetime.now(UTC)
+    return f"{improvable.__version__}, {today:%B} {today.day}, {today.year}"
+
+
+def seeds_table(audits: Iterable[Mapping[str, Any]], draws: int) -> str:
+    """A row per data set and rule: how its p-value, forward, varies with the seed."""
+    by_rule: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for one in audits:
+        by_rule.setdefault((one["problem"], one["rule"]), []).append(one)
+    columns = ("data", "rule", "seeds", "median p", "smallest", "largest", "shown", "median time")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for (problem, rule), found in by_rule.items():
+        p = sorted(one["p"] for one in found)
+        numbers = (p_text(value, draws) for value in (statistics.median(p), p[0], p[-1]))
+        shown, seconds = sum(one["reject"] for one in found), statistics.median(one["seconds"] for one in found)
+        cells = (problem, f"`{rule}`", str(len(p)), *numbers, f"{shown} of {len(p)}", f"{seconds:.0f} s")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def table(audits: Iterable[Mapping[str, Any]], draws: int) -> str:
@@ -130,12 +164,13 @@ def _cut(one: Mapping[str, Any] | None) -> str:
 def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], repetitions: int, draws: int) -> str:
     """The whole page."""
     alpha = Settings(outcome="", group="", status_quo="").alpha
-    today, machine = datetime.now(UTC), f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    seeded, audits = [one for one in audits if "seed" in one], [one for one in audits if "seed" not in one]
     head = HEAD.format(
         draws=draws, how=ONE if repetitions == 1 else SEVERAL.format(repetitions=repetitions),
-        level=alpha if repetitions == 1 else alpha / 2, version=improvable.__version__, machine=machine,
+        level=alpha if repetitions == 1 else alpha / 2, machine=machine,
         slow=WITH_SLOW if any(one["rule"] in SLOW for one in audits) else WITHOUT_SLOW,
-        day=f"{today:%B} {today.day}, {today.year}",
+        made="; ".join(dict.fromkeys(one["made"] for one in [*audits, *seeded] if "made" in one)),
     )  # fmt: skip
     parts = [head.strip(), *_unfinished(found, audits)]
     for problem in found:
@@ -147,6 +182,11 @@ def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], repetiti
             tried = {one["rule"] for one in of_this}
             untried = [f"`{one}`" for one in dict.fromkeys(one["rule"] for one in audits) if one not in tried]
             parts += [f"Not run here: {', '.join(untried)}."] if untried else []
+    if seeded:
+        level = SEEDS.format(level=alpha if repetitions == 1 else alpha / 2)
+        place = {problem.name: at for at, problem in enumerate(found)}
+        ordered = sorted((one for one in seeded if "p" in one), key=lambda one: place.get(one["problem"], len(place)))
+        parts += ["## Other seeds", level, seeds_table(ordered, draws)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -168,21 +208,24 @@ def main() -> None:
     parser.add_argument("--problems", default="", help="only those whose name has this in it")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of real data")
     parser.add_argument("--log", type=Path, default=Path("board.jsonl"), help="where audits are appended")
+    parser.add_argument("--seeds", type=int, default=0, help="repeat forward audits with so many seeds, and no others")
     parser.add_argument("--write", action="store_true", help="write the page from the log; run nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ImprovableWarning)
     rules = [*options.rules.split(";"), *(SLOW if options.slow else ())]
     found = [one for one in problems(options.data, options.care_rows) if not one.null]
     if not options.write:
-        done = {(one["problem"], one["rule"], one["scheme"]) for one in read_log(options.log)}
+        done = {(one["problem"], one["rule"], one["scheme"], one.get("seed")) for one in read_log(options.log)}
+        asked: list[tuple[Scheme, int | None]] = [("forward", seed) for seed in range(options.seeds)]
+        asked = asked or [(scheme, None) for scheme in SCHEMES]
         for problem in found:
             if options.problems not in problem.name:
                 continue
             rows = problem.rows
             for rule in rules:
-                for scheme in SCHEMES:
-                    if (problem.name, rule, scheme) not in done:
-                        one = try_rule(problem, rows, rule, scheme, options.repetitions, options.draws)
+                for scheme, seed in asked:
+                    if (problem.name, rule, scheme, seed) not in done:
+                        one = try_rule(problem, rows, rule, scheme, options.repetitions, options.draws, seed)
                         append(options.log, one)
     order = {rule: place for place, rule in enumerate((*RULES, *SLOW))}
     audits = sorted(read_log(options.log), key=lambda one: order.get(one["rule"], len(order)))

@@ -27,7 +27,7 @@ from improvable.errors import ImprovableWarning
 from kept import append, read_log, write_between
 from problems import Problem, problems
 
-RULES = ("linear", "lasso", "forest:100", "boosting", "tournament:lasso,boosting")
+RULES = ("linear", "lasso", "aim", "forest:100", "boosting", "tournament:lasso,boosting")
 DRAWS = 1_000
 FLAGSHIP = "flagship"
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "choose-a-rule.md"
@@ -71,7 +71,7 @@ def flagship_table(audits: Sequence[Mapping[str, Any]], rules: Sequence[str]) ->
         if not found:
             continue
         cells = (
-            f"{found[times]['wall']:.0f} s, {found[times]['seconds']:.0f} s" if times in found else "not run"
+            f"{found[times]['wall']:.1f} s, {found[times]['seconds']:.1f} s" if times in found else "not run"
             for times in repetitions
         )
         lines.append(f"| `{rule}` | " + " | ".join(cells) + " |")

@@ -16,6 +16,12 @@ from improvable.datasets import CARE_MANAGEMENT_COVARIATES, care_management, dia
 
 Draw = Callable[[np.random.Generator], pl.DataFrame]
 BODY = ["age", "bmi", "waist", "height", "weight_kg", "arm", "woman", "family_history"]
+HIGH_RISK = (6, 7, 8)  # supervision risk scores from which on a person of the Georgia data is called high risk
+AFTER_RELEASE = (
+    "DrugTest", "Jobs", "Violations", "Program", "Delinquency", "Residence_Changes", "Percent_Days", "Recidivism",
+    "Supervision", "Race", "ID", "Employment_Exempt",
+)  # fmt: skip
+"""In the names of columns that are no features: measured after release, the score in use, the group, and names."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +245,31 @@ def screening() -> Problem:
     )  # fmt: skip
 
 
+def georgia(path: Path) -> list[Problem]:
+    """People on parole in Georgia, and the state's own risk score: one problem for each cutoff of it."""
+    score_in_use = "Supervision_Risk_Score_First"
+    people = _read(path).filter(pl.col(score_in_use) > 0).with_columns(
+        pl.col("Recidivism_Within_3years").cast(pl.String).str.to_lowercase().is_in(["true", "1"]).cast(pl.Int64),
+        *((pl.col(score_in_use) >= cut).cast(pl.Int64).alias(f"high_risk_{cut}") for cut in HIGH_RISK),
+    )  # fmt: skip
+    known = [name for name in people.columns if not any(part in name for part in (*AFTER_RELEASE, "high_risk"))]
+    return [
+        real(
+            f"Georgia, {cut} or more",
+            f"The National Institute of Justice's Recidivism Forecasting Challenge, {len(people):,} people paroled in "
+            f"Georgia from 2013 to 2015, of two groups: a supervision risk score of {cut} or more of 10 is called high "
+            "risk; candidates read what was known at release, and call the same share high risk. The outcome is a new "
+            "arrest within three years. Accuracy is the rate of correct decisions, and the gap is of false positives.",
+            people,
+            0.7,
+            {"outcome": "Recidivism_Within_3years", "group": "Race", "status_quo": f"high_risk_{cut}",
+             "features": known, "accuracy": "classification_rate", "fairness": "false_positive_rate",
+             "capacity": "same", "claim": improvable.Claim(selection="burden")},
+        )
+        for cut in HIGH_RISK
+    ]  # fmt: skip
+
+
 def _read(path: Path) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema_length=None, null_values="")
 
@@ -250,4 +281,6 @@ def problems(data: Path, care_rows: int = 8_000) -> list[Problem]:
         found.append(held_out_third(data / "obermeyer_holdout.csv"))
     if (data / "compas.csv").exists():
         found += compas(data / "compas.csv")
+    if (data / "georgia_parole.csv.gz").exists():
+        found += georgia(data / "georgia_parole.csv.gz")
     return [*found, bends(4_000, null=True), edge(2_000)]

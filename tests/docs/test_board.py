@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from board import SCHEMES, page, table, try_rule
+from board import SCHEMES, page, seeds_table, table, try_rule
 from choose_default_rule import level_table, paired_table, power_table, z_of
 from flat import flat_audit
 from kept import append, read_log, write_between
@@ -60,6 +60,26 @@ def test_the_page_tells_what_every_data_set_is(audits: list[dict[str, Any]]) -> 
     assert "## Bends" not in text  # nothing was run on it
 
 
+def test_other_seeds_have_a_table_of_their_own(audits: list[dict[str, Any]]) -> None:
+    common = {"problem": TINY.name, "rule": "linear", "scheme": "forward", "made": "0.0, a day"}
+    p = [0.4, 0.01, 0.0, 0.2]
+    seeded = [
+        {**common, "seed": seed, "p": value, "reject": value < 0.025, "seconds": 2.4} for seed, value in enumerate(p)
+    ]
+    row = seeds_table(seeded, 1_000).splitlines()[2]
+    assert row == "| hiring | `linear` | 4 | 0.1050 | < 0.001 | 0.4000 | 2 of 4 | 2 s |"
+    whole, without = (page([TINY], several, 7, 1_000) for several in ([*audits, *seeded], audits))
+    assert whole.startswith(without.partition("improvable")[0])
+    assert "a day" in whole  # when rows were made
+    assert whole.count("| `linear` |") == without.count("| `linear` |") + 1
+    assert "Other seeds" not in without
+
+
+def test_a_seed_is_the_audits(audits: list[dict[str, Any]]) -> None:
+    first, other = (try_rule(TINY, TINY.rows, "linear", "forward", 1, DRAWS, seed) for seed in (0, 1))
+    assert first["p"] == audits[0]["p"] != other["p"]
+
+
 def test_problems_do_without_real_data(tmp_path: Path) -> None:
     found = problems(tmp_path)
     assert len(found) == 7
@@ -70,6 +90,12 @@ def test_real_data_are_found(shared_data: Path) -> None:
     found = {problem.name: problem for problem in problems(shared_data)}
     assert len(found["diabetes screening"].rows) == 17_067
     assert {"held-out third", "COMPAS, release", "COMPAS, detain"} <= found.keys()
+    georgia = [problem for name, problem in found.items() if name.startswith("Georgia")]
+    assert [len(problem.rows) for problem in georgia] == [25_278] * 3
+    assert [round(problem.rows[problem.asked["status_quo"]].mean(), 3) for problem in georgia] == [0.593, 0.442, 0.301]
+    known = georgia[0].asked["features"]
+    assert {"Gender", "Age_at_Release", "Prison_Offense"} <= {*known}
+    assert not [name for name in known if "Drug" in name and not name.startswith("Prior_")]  # tests are after release
 
 
 def test_rules_are_compared_on_the_samples_that_all_of_them_had() -> None:
