@@ -10,6 +10,7 @@ statistics are each group's mean outcome among the selected under either algorit
   differences are of one metric at a time; and it keeps quantiles, not draws, so there is no p-value.
 - *EquiBoots* is not run: its metrics are of one algorithm, its draws repeat a list of ten seeds unless told otherwise,
   and its release 0.0.1a14 refuses the versions of NumPy, pandas and scikit-learn that all others here run on.
+- What Fairlearn's reductions find, beside what the rule `aim` finds, is in `aim_peers.py`.
 
 Ours is everything from the data frame to p-values of all components, gap included, with 10,000 draws. Fairlearn is run
 with fewer draws, because its cost is the same for each; time per draw is compared.

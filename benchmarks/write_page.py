@@ -20,6 +20,7 @@ DOCS = HERE.parent / "docs"
 SCRIPTS = {
     "compare_against_peers.py": "Against arch, SciPy and NumPy",
     "fairness_peers.py": "Against Fairlearn",
+    "aim_peers.py": "Aiming, beside Fairlearn and OxonFair",
     "cost_against_size.py": "Cost against rows, draws, repetitions, cells and groups",
     "counting_rows.py": "Counting from Parquet",
     "engine_overhead.py": "Engines against memory",
@@ -31,7 +32,10 @@ SCRIPTS = {
     "linear_rules.py": "Linear classifiers",
 }
 SLOW = ("linear_rules.py",)
-PACKAGES = ("improvable", "numpy", "scipy", "polars", "pandas", "scikit-learn", "arch", "fairlearn", "dask", "pyarrow")
+PACKAGES = (
+    "improvable", "numpy", "scipy", "polars", "pandas", "scikit-learn", "arch", "fairlearn", "oxonfair", "dask",
+    "pyarrow",
+)  # fmt: skip
 
 
 def printed(script: str) -> str:
