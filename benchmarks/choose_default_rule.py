@@ -200,8 +200,9 @@ def main() -> None:
         "paired": paired_table(found, audits, rules, "lasso"),
         "level": level_table(found, audits, rules),
         "time": time_table(found, audits, rules),
-        "flagship": flagship_table(audits, rules),
     }
+    if any(one["problem"] == FLAGSHIP for one in audits):
+        tables["flagship"] = flagship_table(audits, rules)
     if options.write:
         write_between(PAGE, tables)
     print("\n\n".join(tables.values()))
