@@ -10,14 +10,14 @@ RUNTIME := $(VENV)/installed
 DEV := $(VENV)/dev-installed
 ENGINES := $(VENV)/engines-installed
 
-.PHONY: demo test engines test-engines lint types browser latex java replicate speed bench board validity pages docs notebooks pictures dist clean
+.PHONY: demo test engines test-engines r test-r lint types browser latex java replicate speed bench board validity pages docs notebooks pictures dist clean
 
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
 
 # One thread a worker: two workers whose estimators start a thread a core wait for each other most of the time. Stealing
 # work keeps the tests of a file, and what they share, on one worker.
-test test-engines: export OMP_NUM_THREADS = 1
+test test-engines test-r: export OMP_NUM_THREADS = 1
 test: lint types browser latex $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal
 
@@ -30,6 +30,20 @@ test-engines: engines
 java:
 	@command -v java > /dev/null || \
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless > /dev/null) || true
+
+# The R package against this environment's Python. Where R is missing and cannot be installed, this fails and says so.
+R_NEEDS := r-base-core r-cran-reticulate r-cran-testthat r-cran-tibble r-cran-haven r-cran-generics
+R_LIBRARY := build/r
+r:
+	@dpkg -s $(R_NEEDS) > /dev/null 2>&1 || \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(R_NEEDS) > /dev/null) || true
+
+test-r: export R_LIBS = $(abspath $(R_LIBRARY))
+test-r: export IMPROVABLE_PYTHON = $(abspath $(BIN)/python)
+test-r: r $(DEV)
+	@mkdir -p $(R_LIBRARY)
+	R CMD INSTALL --no-test-load --library=$(R_LIBRARY) r/improvable > $(R_LIBRARY)/install.log 2>&1 || (cat $(R_LIBRARY)/install.log; exit 1)
+	Rscript r/improvable/tests/run.R
 
 lint: $(DEV)
 	$(BIN)/ruff check
