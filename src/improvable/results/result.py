@@ -344,13 +344,11 @@ class Result(ABC):
 
 def tidy_rows(facts: Facts) -> dict[str, list[Any]]:
     """The columns of `Result.tidy`."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for every, last in zip(by_component(facts), deciding(facts)["components"], strict=True):
         estimate = estimate_of(facts, last)
-        means = {name: estimate[name]["estimate"] for name in ALGORITHMS}
-        rows.append(
-            {**cast(dict[str, Any], last), **means, "p_median": float(lower_median([one["p_value"] for one in every]))}
-        )
+        means: dict[str, Any] = {name: estimate[name]["estimate"] for name in ALGORITHMS}
+        rows.append({**last, **means, "p_median": float(lower_median([one["p_value"] for one in every]))})
     return {name: [row[name] for row in rows] for name in TIDY}
 
 
