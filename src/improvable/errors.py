@@ -107,7 +107,7 @@ def require_extra(what: str, module: str, extra: str, package: str = "") -> None
     """Refuse what needs a package that is not installed, and name the extra that brings it."""
     if importlib.util.find_spec(module) is None:
         wrong = f"{what} needs {package or module}, which is not installed."
-        raise OptionError(wrong, f"Install it: pip install 'improvable[{extra}]'.")
+        raise OptionError(wrong, f"Install it: pip install 'path/to/the/clone[{extra}]'.")
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -1,11 +1,14 @@
 """What is released works where nothing else is installed."""
 
+import re
 import subprocess
 import sys
+import tomllib
 import venv
 from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
+import yaml
 from packaging.requirements import Requirement
 
 HOME = Path(__file__).parents[2]
@@ -71,3 +74,40 @@ def test_help_needs_no_heavy_library() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     heavy = ["sklearn", "scipy.special", "scipy.stats", "altair", "skrub", "highspy", "pandas", "pyarrow", "dask"]
     assert not [name for name in heavy if f"'{name}'" in loaded]  # `import scipy` alone loads no part of it
+
+
+def test_the_conda_recipe_needs_what_the_package_needs() -> None:
+    declared = tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))
+    project = declared["project"]
+    recipe = yaml.safe_load((HOME / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8"))
+    assert recipe["package"] == {"name": project["name"], "version": project["version"]}
+    needed = [f"python{project['requires-python']}", *project["dependencies"]]
+    assert [one.replace(" ", "") for one in recipe["requirements"]["run"]] == needed
+    build = declared["build-system"]["requires"]
+    assert [one.replace(" ", "") for one in recipe["requirements"]["host"]] == [needed[0], "pip", *build]
+    assert recipe["build"]["entry_points"] == [f"{name} = {at}" for name, at in project["scripts"].items()]
+    assert recipe["about"]["license"] == project["license"]
+
+
+def test_nothing_says_to_install_a_name_that_is_not_ours() -> None:
+    """The package is on no index: who installs it by its bare name gets whatever somebody put there."""
+    files = [
+        *HOME.glob("*.md"),
+        *(HOME / "docs").rglob("*.md"),
+        *(HOME / "src").rglob("*.*"),
+        *HOME.glob("examples/**/*.py"),
+    ]
+    found = [path for path in files if path.suffix in (".md", ".py", ".j2", ".html", ".js")]
+    assert len(found) > 200
+    bare = re.compile(r"(?:pip|pipx|uv|conda) (?:tool )?(?:install|add|run)[^\n]*[ '\"]improvable(?:\[|\b(?!/))")
+    assert not [path for path in found if bare.search(path.read_text(encoding="utf-8"))]
+
+
+def test_what_decides_here_decides_on_github() -> None:
+    flow = yaml.safe_load((HOME / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
+    (job,) = flow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+    needed = tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
+    pythons = job["strategy"]["matrix"]["python"]
+    assert pythons[0] == needed.removeprefix(">=")
+    assert len(pythons) > 1

@@ -19,7 +19,7 @@ from improvable.report.plots.style import COLORS
 from improvable.report.sections import cautions_section
 from improvable.report.write import write_report
 from improvable.results.formatting import value_text
-from reported import SHAPES, compare_case, make_audit, many_groups
+from reported import SHAPES, compare_case, make_audit, make_evil, many_groups
 
 EVIL = "<script>alert(1)</script>"
 
@@ -167,3 +167,19 @@ def test_a_color_of_the_page_is_there_for_every_color_of_a_picture(page: str) ->
 def test_no_two_elements_have_the_same_id(page: str) -> None:
     names = re.findall(r' id="([^"]+)"', page)
     assert len(names) == len(set(names))
+
+
+def test_a_cell_of_a_notebook_is_short_needs_no_script_and_no_style_sheet(audit: improvable.Audit) -> None:
+    for result in (audit, make_evil(), many_groups(8), many_groups(40)):
+        cell = notebook_html(result.facts)
+        assert len(cell) < 60_000
+        assert not re.search(r"<(script|style|link)|\bon\w+=|javascript:| id=\"(?!dumbbells-cell-)", cell)
+        assert read(cell).open == read(cell).fetched == []
+        assert cell.index("<b>") < cell.index("<table") < cell.index("Not rejecting is no proof") or result.reject
+    assert "<svg" in notebook_html(audit.facts)
+    assert "result.plot() draws it" in notebook_html(many_groups(40).facts)
+
+
+def test_two_cells_of_a_notebook_have_no_part_of_the_same_name(audit: improvable.Audit) -> None:
+    names = [set(re.findall(r' id="([^"]+)"', notebook_html(one.facts))) for one in (audit, many_groups(2))]
+    assert not names[0] & names[1]

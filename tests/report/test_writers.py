@@ -137,6 +137,6 @@ def test_a_missing_package_is_one_line_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, extra: str
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(improvable.OptionError, match=re.escape(f"pip install 'improvable[{extra}]'")):
+    with pytest.raises(improvable.OptionError, match=re.escape(f"pip install 'path/to/the/clone[{extra}]'")):
         write_report(make_audit(), tmp_path / f"report.{suffix}")
     assert not list(tmp_path.iterdir())

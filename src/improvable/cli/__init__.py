@@ -1,7 +1,7 @@
 """The command line: a thin layer over the library.
 
-Exit status: 0 it ran, whatever the verdict (with --exit-code, 1 for a rejection); 2 bad input or usage, with one line
-on standard error.
+Exit status: 0 it ran, whatever the verdict (with --exit-code, 1 for a rejection; with --against, 1 for a change); 2 bad
+input or usage, with one line on standard error.
 """
 
 import sys

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from improvable._text import shown
 from improvable.cli import options as o
 from improvable.cli.output import (
     check_outputs,
@@ -59,6 +60,8 @@ def audit(
     table: o.Table = None,
     json: o.Json = None,
     exit_code: o.ExitCode = False,
+    against: o.Against = None,
+    moved_by: o.MovedBy = 0.05,
     verbose: o.Verbose = False,
     quiet: o.Quiet = False,
 ) -> int:
@@ -101,6 +104,15 @@ def audit(
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
       improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
       improvable audit care.toml --data patients.csv --out care-run --report care.html
+
+    Run it again whenever the model or the data change, and hear what changed. The exit status is 1 where the verdict
+    is another or a kind of caution appeared or went, whatever the verdict is; otherwise 0. A p-value that moved beyond
+    the Monte Carlo error of its draws, estimates that moved by more than --moved-by, other data, another order of rows
+    and other versions are listed, and do not fail. A result of another protocol is refused (2), before anything runs:
+
+    \b
+      improvable audit care.toml --data patients.csv --json care.json
+      improvable audit care.toml --data rescored.csv --against care.json
     """
     from improvable.algorithms.serialize import export_algorithm
     from improvable.question.challenge import parse_source
@@ -113,6 +125,7 @@ def audit(
     settings, seal, file = settings_from(context, source, data, asked, candidates)
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
+    earlier = None if against is None else read_earlier(against, settings, exit_code, moved_by)
     if settings.challenge_source is not None and settings.challenge is not None:
         promised = parse_source(settings.challenge_source)
         if now() < promised.due:
@@ -126,7 +139,41 @@ def audit(
     if export_rows is not None:
         result.export_rows(export_rows)
     write_documents(result, report, table, made)
-    return show(result, json, exit_code, made.runs or "", verbose=verbose, quiet=quiet)
+    status = show(result, json, exit_code, made.runs or "", verbose=verbose, quiet=quiet)
+    return status if earlier is None else show_changes(result, earlier, str(against), moved_by, err=json == "-")
+
+
+def read_earlier(path: str, settings: Settings, exit_code: bool, moved_by: float) -> "dict[str, Any]":
+    """The result that --against names; refused where this run cannot be compared with it."""
+    from improvable.question.options import check_number
+    from improvable.question.protocol import declare, digest_of
+    from improvable.results.changes import check_comparable
+    from improvable.trust.verification import read_facts
+
+    if exit_code:
+        raise OptionError("--against and --exit-code both decide the exit status.", "Give one of them.")
+    check_number("--moved-by", moved_by, 0, float("inf"))
+    earlier, declared = read_facts(path), declare(settings)
+    check_comparable(earlier, None if declared is None else digest_of(declared), path)
+    return earlier
+
+
+def show_changes(result: "Audit", earlier: dict[str, Any], path: str, moved_by: float, err: bool) -> int:
+    """Say what changed since an earlier result; the exit status."""
+    from improvable.report.text import paragraph, table
+    from improvable.results.changes import changes
+
+    found = changes(earlier, result.facts, moved_by)
+    limits = f"p beyond the error of its draws, estimates by more than {100 * moved_by:g}%"
+    if not found:
+        say(f"\n{paragraph(f'Against {path}: nothing changed ({limits}).')}", err=err)
+        return 0
+    failed = sum(one.fails for one in found)
+    told = "the verdict or cautions changed" if failed else "the verdict and the cautions are as they were"
+    say(f"\n{paragraph(f'Against {path}: {told}. Listed: {limits}.')}\n", err=err)
+    rows = [[shown(one.what), shown(one.before), shown(one.now), "CHANGED" if one.fails else ""] for one in found]
+    say(table(["", "before", "now", ""], rows), err=err)
+    return 1 if failed else 0
 
 
 def run_recorded(

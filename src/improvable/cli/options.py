@@ -110,6 +110,18 @@ Ledger = Annotated[
     of_output(metavar="FILE", help="Record the run in this file.", show_default="DATA.ledger, beside the data"),
 ]
 ExitCode = Annotated[bool, of_output("--exit-code", help="Exit with 1 when the null is rejected.")]
+Against = Annotated[
+    str | None,
+    of_output(
+        "--against",
+        metavar="FILE",
+        help="Compare with an earlier result of the same protocol, a file of --json; exit with 1 when the verdict or "
+        "the set of cautions changed.",
+    ),
+]
+MovedBy = Annotated[
+    float, of_output("--moved-by", help="With --against: list estimates that moved by more than this share.")
+]
 Verbose = Annotated[
     bool, of_output("--verbose", help="Print definitions, every repetition and the theory's conditions too.")
 ]

@@ -154,7 +154,7 @@ def serve(
         from improvable.web.app import serve as run
     except ModuleNotFoundError as error:
         raise OptionError(
-            f"'{error.name}' is missing.", "pip install 'improvable[web]' installs what the page needs."
+            f"'{error.name}' is missing.", "pip install 'path/to/the/clone[web]' installs what the page needs."
         ) from None
     place = Path(folder)
     if demo:

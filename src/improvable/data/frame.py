@@ -346,7 +346,7 @@ def labeltext_of(value: object) -> str:
 
 
 def build_frame(columns: dict[str, list[Any]], backend: Any, types: Mapping[str, type] | None = None) -> Any:
-    """A frame of the caller's own kind; `types` (int, float or str) hold also where all values are missing."""
-    known = {int: nw.Int64(), float: nw.Float64(), str: nw.String()}
+    """A frame of the caller's own kind; `types` (int, float, str or bool) hold also where all values are missing."""
+    known = {int: nw.Int64(), float: nw.Float64(), str: nw.String(), bool: nw.Boolean()}
     schema = None if types is None else {name: known[types[name]] for name in columns}
     return nw.from_dict(columns, schema, backend=backend).to_native()

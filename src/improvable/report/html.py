@@ -22,16 +22,30 @@ from improvable.data.io.safe import ReceivedError, parse_json
 from improvable.report import blocks
 from improvable.report.blocks import Block, Table
 from improvable.report.document import Document, make_document
-from improvable.report.labels import labeled
+from improvable.report.labels import in_words, labeled
+from improvable.report.plots.findings import dumbbells_of
 from improvable.report.plots.style import COLORS, NARROW, WIDE, chart_svg
-from improvable.report.tables import paper_block
+from improvable.report.text import ESTIMATE_HEADS, estimate_rows
 from improvable.results.facts import Facts
 from improvable.results.result import Result
-from improvable.results.wording import harm_words, limits, verdict
+from improvable.results.wording import (
+    answer_words,
+    at_most_words,
+    decision,
+    harm_words,
+    limits,
+    plain_verdict,
+    rerun_words,
+    shortfall_words,
+)
 
 LEFTWARD = ("R", "AL", "AN")
 """Classes of characters that run from right to left."""
 ELEMENT = "improvable-result"
+SIMULATED = "SIMULATED DATA"
+MAX_DRAWN, MAX_ROWS = 40_000, 100
+"""Characters of the picture, and rows of the table, in a notebook's cell."""
+NO_PICTURE = "There are too many groups for the picture here: result.plot() draws it."
 BEGIN, END = f'<script type="application/json" id="{ELEMENT}">', "</script>"
 
 
@@ -99,18 +113,50 @@ def html_document(document: Document, carried: str = "") -> str:
 
 
 def notebook_html(facts: Facts) -> str:
-    """The verdict and the paper's table, for a notebook's cell."""
+    """The answer, the table, the picture of every group and the cautions, for a notebook's cell.
+
+    It is read in any theme, and where scripts and style sheets are stripped, as GitHub does.
+    """
     named = labeled(facts)
-    spoken = [verdict(named), *(harm_words(gap, named) for gap in named["disparities"]), limits(named)]
-    said = _each("<p>{}</p>", (*spoken, *named["warnings"]))
-    return str(Markup("<div>{}{}</div>").format(said, _table(paper_block(named))))
+    but = [f"But: {text}" for text in named["verdict_warnings"]]
+    firm = " ".join(filter(None, (decision(named), shortfall_words(named), rerun_words(named))))
+    claim = " ".join(filter(None, (plain_verdict(named), at_most_words(named))))
+    cell = _each("<p><b>{}</b></p>", [SIMULATED] * bool(named["about"].get("simulated")))
+    cell += Markup('<p style="font-size:1.4em"><b>{}</b></p>').format(answer_words(named))
+    cell += _each("<p>{}</p>", (claim, *but, firm, *(harm_words(gap, named) for gap in named["disparities"])))
+    caption, rows = estimate_rows(named, named)
+    cell += _each("<p>{}</p>", [caption]) + _notebook_table(rows)
+    picture = dumbbells_of(in_words(facts))
+    if picture is not None:
+        drawn = _notebook_svg(picture)
+        cell += _each("<p>{}</p>", (drawn, *picture.words) if len(drawn) < MAX_DRAWN else [NO_PICTURE])
+    others = [text for text in named["warnings"] if text not in named["verdict_warnings"]]
+    cell += Markup("<p><b>Cautions</b></p><ul>{}</ul>").format(_each("<li>{}</li>", others)) if others else ""
+    return str(Markup('<div style="max-width:56em">{}<p>{}</p></div>').format(cell, limits(named)))
+
+
+def _notebook_table(rows: list[list[str]]) -> Markup:
+    heads, more = _each('<th scope="col">{}</th>', ESTIMATE_HEADS), len(rows) - MAX_ROWS
+    first = '<tr><th scope="row" style="text-align:left">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n'
+    body = _each(first, map(tuple, rows[:MAX_ROWS]))
+    table = Markup(
+        '<table style="margin-left:0"><thead><tr><td></td>{}</tr></thead>\n<tbody>{}</tbody></table>'
+    ).format(heads, body)
+    return table + _each("<p>{}</p>", [f"{more} more conditions: result.tidy() has all of them."] * (more > 0))
+
+
+def _notebook_svg(picture: blocks.Picture) -> Markup:
+    """A picture on white, whatever the theme; no two pictures of a notebook have parts of the same name."""
+    svg = chart_svg(picture.draw(WIDE).properties(background="white"))
+    svg = svg.replace("<svg", '<svg style="max-width:100%;height:auto"', 1)
+    return _described(svg, picture, f"cell-{hashlib.sha256(svg.encode()).hexdigest()[:8]}")
 
 
 def html_block(block: Block) -> Markup:
     """One block as HTML; all text in it is escaped."""
     match block:
         case blocks.Title():
-            simulated = Markup('<p class="simulated">SIMULATED DATA</p>') if block.simulated else ""
+            simulated = Markup(f'<p class="simulated">{SIMULATED}</p>') if block.simulated else ""
             facts = _each("<div><dt>{}</dt><dd>{}</dd></div>", block.facts)
             head = '<header><p class="kicker">{}</p><h1>{}</h1>{}<dl class="who">{}</dl></header>'
             return Markup(head).format(block.kicker, block.text, simulated, facts)
@@ -199,6 +245,11 @@ def _svg(picture: blocks.Picture, width: int, name: str) -> Markup:
     svg = chart_svg(picture.draw(width))
     for variable, color in COLORS.items():
         svg = svg.replace(color, f"var(--{variable})")
+    return _described(svg, picture, name)
+
+
+def _described(svg: str, picture: blocks.Picture, name: str) -> Markup:
+    """A picture with words for all of it, whose parts have names that no other picture has."""
     svg = re.sub(r'(id="|url\(#)((?:clip|gradient)\w+)', rf"\g<1>{picture.name}-{name}-\g<2>", svg)
     # Its parts describe themselves to screen readers one by one; the words for all of it are better.
     svg = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", svg)

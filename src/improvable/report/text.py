@@ -22,6 +22,7 @@ from improvable.results.result import Result
 MIN_WIDTH, MAX_WIDTH = 72, 99
 """Characters in a line: the fewest a table needs, and the most, which files and pipes get too."""
 GUTTER = "  "
+ESTIMATE_HEADS = ("status quo", "candidate", "p")
 MIN_LETTERS = 10
 """A name in a table is not wrapped to fewer characters than this."""
 
@@ -78,7 +79,13 @@ def summary(result: Result, *, verbose: bool = False, cautions: bool = True, spe
 
 
 def estimates(raw: Facts, facts: Facts) -> str:
-    """Every condition under both algorithms with its interval, and its p-value in the repetition that decides.
+    """Every condition under both algorithms with its interval, and its p-value in the repetition that decides."""
+    caption, rows = estimate_rows(raw, facts)
+    return f"{paragraph(caption)}\n\n{table(['', *ESTIMATE_HEADS], rows)}"
+
+
+def estimate_rows(raw: Facts, facts: Facts) -> tuple[str, list[list[str]]]:
+    """What the table of estimates is about, and its rows.
 
     Numbers are looked up in the `raw` facts: two names may look alike once they are made safe to show.
     """
@@ -96,7 +103,7 @@ def estimates(raw: Facts, facts: Facts) -> str:
     accuracy = "" if facts["ask"] == "fairness" else f"Accuracy is {measures}. "
     lower = "Lower is better: accuracy rises where that value falls. " if facts["lower_is_better"] else ""
     rest = f"{over} from {wording.rows_words(facts)}, with {confidence(facts['alpha'])} intervals{which}."
-    return f"{paragraph(accuracy + lower + rest)}\n\n{table(['', 'status quo', 'candidate', 'p'], rows)}"
+    return accuracy + lower + rest, rows
 
 
 def gap_notes(raw: Facts, facts: Facts) -> str:

@@ -87,6 +87,7 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),
         "verdict_warnings": list(result.verdict_warnings),
+        "caution_kinds": [caution.kind for caution in result.cautions],
     }
     return facts
 

@@ -352,6 +352,7 @@ class Facts(TypedDict):
     diagnostics: DiagnosticFacts
     warnings: list[str]
     verdict_warnings: list[str]
+    caution_kinds: list[str]
     status_quo: NotRequired[str]
     rule: NotRequired[str]
     features: NotRequired[dict[str, str]]

@@ -19,7 +19,7 @@ from improvable.question.design import Question
 from improvable.question.options import check_choice, check_number
 from improvable.question.settings import About, plain_about
 from improvable.results.collect import state
-from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts
+from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts, by_component, deciding, estimate_of
 from improvable.results.formatting import p_equals, p_text
 from improvable.results.frontier import Bound, Frontier, make_frontier
 from improvable.results.storage import Provenance
@@ -42,6 +42,15 @@ COLUMNS: dict[str, type] = {
     **dict.fromkeys(COUNTS, float),
 }
 """Every column and what it holds; `Result.table` says what each means."""
+TIDY: dict[str, type] = {
+    **dict.fromkeys(("kind", "utility", "group"), str),
+    **dict.fromkeys((*ALGORITHMS, "p_value", "p_median"), float),
+}
+GLANCE: dict[str, type] = {
+    "p_value": float, "reject": bool, "alpha": float, "level": float, "scheme": str, "repetitions": int, "rows": int,
+    "groups": int, "rule": str, "version": str, "warnings": int,
+}  # fmt: skip
+"""Columns of `Result.tidy` and of `Result.glance`, and what they hold."""
 
 
 class Result(ABC):
@@ -178,6 +187,36 @@ class Result(ABC):
         """
         return build_frame(tidy_columns(self.facts), self.backend, COLUMNS)
 
+    def tidy(self) -> Any:
+        """Every condition of the test, one row each, as a frame of the caller's own kind; `table` has the repetitions.
+
+        Returns
+        -------
+        data frame
+            With these columns:
+
+            - `kind`, `utility` and `group`, as in `table`.
+            - `status_quo` and `candidate`: means over the repetitions, as `summary` prints them.
+            - `p_value`: in the repetition that decides, as `summary` prints it; the largest of these is the result's.
+            - `p_median`: the lower median of the condition's own p-values over the repetitions.
+        """
+        return build_frame(tidy_rows(self.facts), self.backend, TIDY)
+
+    def glance(self) -> Any:
+        """The result in one row, as a frame of the caller's own kind: rows of several results can be stacked.
+
+        Returns
+        -------
+        data frame
+            With the columns `p_value`, `reject`, `alpha`, `level` (what the p-value must be below), `scheme`,
+            `repetitions`, `rows`, `groups` (how many), `rule`, `version` and `warnings` (how many). A comparison has no
+            scheme and no rule.
+        """
+        facts = self.facts
+        counts = {name: len(facts[name]) for name in ("repetitions", "groups", "warnings")}
+        row = {**facts, "level": facts["threshold"], **counts}
+        return build_frame({name: [row.get(name)] for name in GLANCE}, self.backend, GLANCE)
+
     def frontier(self, form: str | None = None) -> Frontier:
         """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
 
@@ -277,10 +316,40 @@ class Result(ABC):
         question = replace(self.question, about=self.question.about | plain_about(about))
         return replace(cast(Any, self), question=question)  # type: ignore[no-any-return]
 
+    def log_mlflow(self, about: About | Mapping[str, Any] | None = None) -> str:
+        """Log the result to MLflow (extra ``mlflow``): to the run that is active, or to one of its own.
+
+        What was asked becomes parameters; p-values and estimates of every condition metrics; the seal and the digests
+        of protocol, data and result tags; and ``improvable/report.html`` and ``improvable/result.json`` artifacts.
+
+        Parameters
+        ----------
+        about : About or mapping, optional
+            As in `report`.
+
+        Returns
+        -------
+        str
+            The id of the run.
+        """
+        from improvable.report.tracking import log_result
+
+        return log_result(self._told(about))
+
     def _repr_html_(self) -> str:
         from improvable.report.html import notebook_html
 
         return notebook_html(self.facts)
+
+
+def tidy_rows(facts: Facts) -> dict[str, list[Any]]:
+    """The columns of `Result.tidy`."""
+    rows: list[dict[str, Any]] = []
+    for every, last in zip(by_component(facts), deciding(facts)["components"], strict=True):
+        estimate = estimate_of(facts, last)
+        means: dict[str, Any] = {name: estimate[name]["estimate"] for name in ALGORITHMS}
+        rows.append({**last, **means, "p_median": float(lower_median([one["p_value"] for one in every]))})
+    return {name: [row[name] for row in rows] for name in TIDY}
 
 
 def tidy_columns(facts: Facts) -> dict[str, list[Any]]:

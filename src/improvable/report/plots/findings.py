@@ -33,6 +33,11 @@ ALL = "All conditions"
 @Plot
 def dumbbells(facts: Facts, _: Frontier) -> Picture | None:
     """Every group's accuracy from status quo to candidate with intervals over all repetitions, and the gap."""
+    return dumbbells_of(facts)
+
+
+def dumbbells_of(facts: Facts) -> Picture | None:
+    """The picture that `dumbbells` makes, of facts alone."""
     panels = dumbbell_panels(facts)
     over = " over all repetitions" if len(facts["repetitions"]) > 1 else ""
     better = f"Further {'right' if facts['accuracy_utilities'][0]['higher_is_better'] else 'left'} is more accurate."
