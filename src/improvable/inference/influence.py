@@ -74,8 +74,8 @@ def influence_of(condition: Condition, cells: Cells, sums: FloatArray, measures:
     `sums` has shape (S, M, 2, 2); without formulas `measures` may be left out.
     """
     m, coefficients = condition.measure, condition.coefficients
-    totals = np.zeros((len(coefficients), *sums.shape[1:]))
-    np.add.at(totals, condition.member, sums)
+    totals, inside = np.zeros((len(coefficients), *sums.shape[1:])), condition.member >= 0
+    np.add.at(totals, condition.member[inside], sums[inside])
     pairs = utilities_of(totals)
     slopes = (
         slopes_of(pairs, measures[m], m) if measures and measures[m].formula else [(m, np.ones(coefficients.shape))]
@@ -85,7 +85,8 @@ def influence_of(condition: Condition, cells: Cells, sums: FloatArray, measures:
     for at, slope in slopes:
         parts, whole, share = every[:, :, at], totals[:, at, :, W], coefficients * np.nan_to_num(slope)
         factor = np.divide(share, whole, out=np.zeros_like(share), where=whole > 0)
-        values += (factor[level] * (parts[..., U] - utilities[level, at] * parts[..., W])).sum(axis=(1, 2))
+        factor = np.where((level >= 0)[..., None], factor[level], 0.0)
+        values += (factor * (parts[..., U] - utilities[level, at] * parts[..., W])).sum(axis=(1, 2))
         loads |= (parts[..., W] != 0).any(axis=1)
     by_row = cells.blocks == len(sums)  # clusters are all of one kind
     kinds = (level[:, 0] * 2 + loads[:, 0]) * 2 + loads[:, 1] if by_row else np.zeros(len(every), dtype=np.int64)

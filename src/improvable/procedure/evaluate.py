@@ -20,7 +20,7 @@ from improvable.data.groups import Attribute
 from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError, DataError
 from improvable.inference.cells import STATUS_QUO, Cells
-from improvable.inference.corrections import plain
+from improvable.inference.corrections import CLUSTERS, WEIGHTS, plain
 from improvable.inference.diagnostics import changes, crossed_array, differing_rows, effective_rows
 from improvable.inference.evidence import ALGORITHMS, Evidence, members
 from improvable.inference.moments import Moments, most_cells
@@ -170,12 +170,16 @@ def conclude(
     evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
     rows = tally.by_row()
     differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
+    if tally.spread:
+        differing = {group: one.worth() for group, one in differing.items()}
     acted: Any = () if drawable is None else drawable.in_words(evidence)
+    if tally.spread and clusters is None:  # rows that are in several groups are drawn as clusters are
+        acted = [{**one, "why": WEIGHTS if one["why"] == CLUSTERS else one["why"]} for one in acted]
     counts: CountFacts = {
         "rows": tally.rows,
         "clusters": None if clusters is None else len(clusters),
         "selected": {
-            group: {name: int(tally.selected[mine, t].sum()) for t, name in enumerate(ALGORITHMS)}  # type: ignore[misc]
+            group: _pair(*tally.people(tally.selected[mine].sum(axis=0)).tolist())  # type: ignore[misc]
             for group, mine in members(attributes)
         },
         "share_selected": {name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
@@ -200,13 +204,15 @@ def conclude(
         question=design.question,
         evidence=evidence,
         counts=counts,
-        census=Census(tally.sizes, tally.weights()[:, 0], tally.selected[:, STATUS_QUO]),
+        census=Census(tally.people(tally.sizes), tally.weights()[:, 0], tally.people(tally.selected[:, STATUS_QUO])),
         cautions=(),
         backend=backend,
         counted=counted if few_enough(counted) else None,
     )
     # How many rows of each group count for either algorithm, in the utility where they are fewest.
-    occupied = {group: tally.occupied[:, :, mine].sum(axis=2).min(axis=0) for group, mine in members(attributes)}
+    occupied = {
+        group: tally.people(tally.occupied[:, :, mine].sum(axis=2).min(axis=0)) for group, mine in members(attributes)
+    }
     cautions = component_cautions(evidence, result.assessment, occupied)
     if drawable is not None:
         cautions += reliability_cautions(evidence, drawable, differing)

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1e9
 """Needing more rows than this is as good as no number being enough."""
-ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "alpha", "weight", "cluster",
-         "stratum", "draws", "seed")  # fmt: skip
+ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "assume", "alpha", "weight",
+         "cluster", "stratum", "draws", "seed")  # fmt: skip
 CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "protected", "overall")
 """What facts take from the question and from its claim under the same names."""
 

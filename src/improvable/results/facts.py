@@ -316,6 +316,7 @@ class Facts(TypedDict):
     outcome_range: Annotated[list[float], (2, 2)] | None
     selection: Annotated[str, ("benefit", "burden")]
     group: list[str]
+    assume: Annotated[str | None, ("between", "group only", "probabilities only", "known", None)]
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
     ask: Annotated[str, ("both", "accuracy", "fairness")]

@@ -22,6 +22,15 @@ CORRECTED = {
 """What draws are corrected for, by the reason that a result states."""
 
 
+CONDITION = {
+    "between": "the truth lies between the two estimates of each probable group",
+    "probabilities only": "given the probabilities, nothing depends on the group",
+    "group only": "given the group, nothing depends on the probabilities",
+    "known": "the rows whose group is known are a random sample",
+}
+"""What makes probabilities of groups enough, in a few words."""
+
+
 def rows_words(facts: Facts) -> str:
     return f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
 
@@ -290,9 +299,10 @@ def limits(facts: Facts) -> str:
 
 def error_words(facts: Facts) -> str:
     """What yes is worth: how often it would be said where it is not so."""
+    given = f", if {CONDITION[facts['assume']]}" if facts["assume"] in CONDITION else ""
     return (
         f"If there were no such improvement, {_test(facts)} would say yes at most {100 * facts['alpha']:g}% of the "
-        "time: proven for large samples, simulated for small ones."
+        f"time{given}: proven for large samples, simulated for small ones."
     )
 
 

@@ -74,6 +74,8 @@ class AimRule:
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         if training.numeric_decisions or training.constraints.selection_gap is not None:
             return self.learner.select(training, status_quo)  # prices and bounds on rates leave nothing to aim with
+        if training.sample.spread is not None:
+            return self.learner.select(training, status_quo)  # it would aim at groups that nobody knows
         problem = Problem.of(training, status_quo)
         rows, encoder = (training, None) if self.learner.raw else training.as_numbers()
         learned = learn(problem, rows, self.learner)
