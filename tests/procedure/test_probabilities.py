@@ -243,3 +243,46 @@ def test_the_command_line_takes_them(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "b (linear)" in out
     assert "groups are known by probability only" in " ".join(out.split())
     assert run(["report", str(tmp_path / "run"), "--to", str(tmp_path / "report.html")]) == 0
+
+
+def test_the_tipping_point_starts_at_the_weighted_estimate_and_falls(tmp_path: Path) -> None:
+    weighted = Groups(probabilities=PROBABILITIES, assume="probabilities only")
+    claim = Claim(ask="accuracy")
+    found = improvable.compare(people(900), group=weighted, claim=claim, test=FEW, **DECIDED, **MEASURED)
+    facts = found.to_dict()
+    curve = [(one["gamma"], one["p_value"]) for one in facts["tipping_curve"]]
+    assert curve[0] == (1.0, found.p_value)
+    assert [p for _, p in curve] == sorted(p for _, p in curve)
+    assert found.reject
+    assert curve[-1][1] > 0.9
+    point = facts["tipping_point"]
+    assert point == max(gamma for gamma, p in curve if p < 0.05)
+    assert f"by no more than a factor of {point:g} beyond the probabilities" in " ".join(found.summary().split())
+    improvable.plots.save_chart(found.plot("tipping"), tmp_path / "tipping.svg")
+    known = improvable.compare(people(900), group="group", claim=claim, test=FEW, **DECIDED, **MEASURED).to_dict()
+    assert (known["tipping_curve"], known["tipping_point"]) == ([], None)
+
+
+def test_the_worst_membership_is_found_by_sorting() -> None:
+    rows, gamma = people(300), 1.5
+    weighted = Groups(probabilities=PROBABILITIES, assume="probabilities only")
+    claim = Claim(ask="accuracy")
+    found = improvable.compare(rows, group=weighted, claim=claim, test=FEW, **DECIDED, **MEASURED)
+    right = [(rows[name] == rows["y"]).to_numpy().astype(float) for name in ("old", "new")]
+    gain, slow = right[1] - right[0], []
+    for g, column in enumerate(("p_a", "p_b")):
+        shares = rows[column].to_numpy()
+        low, high = (shares * odds / (1 - shares + shares * odds) for odds in (1 / gamma, gamma))
+        every = [np.where(gain > cut, low, high) for cut in (-2, -1, 0, 1)]
+        worst = min(every, key=lambda member: float((member * gain).sum() / member.sum()))
+
+        def error(member: np.ndarray, gain: np.ndarray = gain) -> float:
+            mean = (member * gain).sum() / member.sum()
+            return float(np.sqrt(((member * (gain - mean) / member.sum()) ** 2).sum()))
+
+        drawn = np.diff(found.evidence.drawn[0][:, g, 0], axis=1)[:, 0]
+        moved = drawn - (shares * gain).sum() / shares.sum()
+        against = moved * error(worst) / error(shares) >= (worst * gain).sum() / worst.sum()
+        slow.append(float(against.mean()))
+    curve = {one["gamma"]: one["p_value"] for one in found.to_dict()["tipping_curve"]}
+    assert abs(curve[gamma] - max(slow)) <= 0.005

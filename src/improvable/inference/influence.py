@@ -22,6 +22,7 @@ import numpy as np
 from improvable._typing import FloatArray, IntArray
 from improvable.inference.cells import Cells, U, W, by_utility, vectors_of
 from improvable.inference.components import Condition
+from improvable.inference.evidence import Evidence
 from improvable.inference.statistics import slopes_of, utilities_of
 from improvable.question.utility import Measure
 
@@ -91,6 +92,20 @@ def influence_of(condition: Condition, cells: Cells, sums: FloatArray, measures:
     by_row = cells.blocks == len(sums)  # clusters are all of one kind
     kinds = (level[:, 0] * 2 + loads[:, 0]) * 2 + loads[:, 1] if by_row else np.zeros(len(every), dtype=np.int64)
     return Influence(values, kinds, cells.counts.astype(np.float64))
+
+
+def slopes_by_stratum(condition: Condition, evidence: Evidence) -> FloatArray:
+    """By how much a row of each stratum moves a condition, by what it adds to u and to w: (S, M, 2 algorithms, 2)."""
+    m, coefficients = condition.measure, condition.coefficients
+    totals, inside = np.zeros((len(coefficients), *evidence.sums.shape[1:])), condition.member >= 0
+    np.add.at(totals, condition.member[inside], evidence.sums[inside])
+    utilities, out = utilities_of(totals), np.zeros_like(totals)
+    for at, derivative in slopes_of(utilities, evidence.measures[m], m):
+        whole, share = totals[:, at, :, W], coefficients * derivative
+        factor = np.nan_to_num(np.divide(share, whole, out=np.zeros_like(share), where=whole > 0))
+        out[:, at, :, U] = factor
+        out[:, at, :, W] = -factor * np.nan_to_num(utilities[:, at])
+    return np.asarray(np.where(inside[:, None, None, None], out[condition.member], 0.0))
 
 
 def left_out(cells: Cells, whole: FloatArray) -> FloatArray:

@@ -193,8 +193,22 @@ def alternative_hypothesis(facts: Facts) -> str:
 
 def verdict(facts: Facts) -> str:
     """What was found: in plain words, then as statisticians say it, then how firm it is."""
-    said = (plain_verdict, at_most_words, decision, shortfall_words, rerun_words)
+    said = (plain_verdict, at_most_words, decision, shortfall_words, tipping_words, rerun_words)
     return " ".join(filter(None, (say(facts) for say in said)))
+
+
+def tipping_words(facts: Facts) -> str:
+    """How strongly membership may depend on what is measured beyond the probabilities; empty if nothing is shown."""
+    curve, point = facts["tipping_curve"], facts["tipping_point"]
+    if not facts["reject"] or not curve:
+        return ""
+    if point is None:
+        return "Weighted by probability, even memberships that follow the probabilities exactly do not show it."
+    most = "at least " if point == curve[-1]["gamma"] else ""
+    return (
+        f"Weighted by probability, it stays shown in the worst case as long as what is measured changes the odds of "
+        f"being in a group by no more than a factor of {most}{point:g} beyond the probabilities."
+    )
 
 
 def answer_words(facts: Facts) -> str:
