@@ -28,7 +28,7 @@ This page is made from the declaration of the settings: `make pages` writes it.
 """
 
 ESCAPED = r"\*"
-NEEDED = {"columns": ["outcome", "group"], "rule": ["name"]}
+NEEDED = {"columns": ["outcome"], "rule": ["name"]}
 
 NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}}
 SCHEMAS: dict[checks.Kind, dict[str, Any]] = {
@@ -47,6 +47,8 @@ SCHEMAS: dict[checks.Kind, dict[str, Any]] = {
     checks.FLAG: {"type": "boolean"},
     checks.SIGNS: {"type": "object", "additionalProperties": {"enum": ["+", "-", 1, -1]}},
     checks.LABELS: {"type": "object", "additionalProperties": {"type": "string"}},
+    checks.COLUMNS_OF: {"type": "object", "additionalProperties": {"type": "string"}},
+    checks.SHARES: NUMBERS,
     checks.DELTA: {"type": ["number", "object"], "additionalProperties": {"anyOf": [{"type": "number"}, NUMBERS]}},
     checks.GAP_DELTA: {"type": ["number", "object"], "additionalProperties": {"type": "number"}},
     checks.WEIGHTS: {"anyOf": [{"const": checks.POPULATION}, NUMBERS]},

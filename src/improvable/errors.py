@@ -62,7 +62,9 @@ class ImprovableWarning(UserWarning):
     """Something a reader of the result must know; also kept in ``result.warnings``."""
 
 
-BESIDE_VERDICT = CAPACITY, SHARES, LEVER, COPIES, CODE = "capacity", "shares", "lever", "copies", "code"
+BESIDE_VERDICT = CAPACITY, SHARES, LEVER, COPIES, CODE, PROBABILITIES = (
+    "capacity", "shares", "lever", "copies", "code", "probabilities",
+)  # fmt: skip
 """First words of the kinds of cautions that belong beside the verdict."""
 
 

@@ -131,6 +131,7 @@ PLAIN = Settings(outcome="y", group="g", status_quo={"score": "s", "capacity": 0
 OTHER: dict[str, Any] = {
     "outcome": "z", "lower_is_better": True, "selection": "burden", "ask": "accuracy", "no_worse": 0.1,
     "group": ["g", "h"], "groups": ["a", "b"], "cross": True, "min_group": 5, "small": "pool",
+    "probabilities": {"a": "p_a", "b": "p_b"}, "assume": "group only", "known": "k", "rake": {"a": 0.4, "b": 0.6},
     "weight": "w", "cluster": "c", "drop_missing": True, "status_quo": "d", "rule": "linear", "features": ["x"],
     "exclude": ["x"], "target": "t", "capacity": 0.2, "monotone": {"x": "+"}, "selection_gap": 0.1,
     "group_blind": False,

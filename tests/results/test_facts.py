@@ -10,7 +10,7 @@ import pytest
 
 import improvable
 from improvable.data.columns import UNFIT
-from improvable.errors import CAPACITY, CODE, COPIES, LEVER, SHARES
+from improvable.errors import CAPACITY, CODE, COPIES, LEVER, PROBABILITIES, SHARES
 from improvable.procedure.cautions import MEANINGS, meaning
 from improvable.question.catalog import UTILITIES, short_words
 from improvable.report.blocks import Tiles, flat
@@ -102,7 +102,7 @@ def test_every_kind_of_caution_has_a_meaning() -> None:
     kinds = set(UNFIT).union(*map(kinds_of, SOURCE.rglob("*.py")))
     assert {"nobody", "few", "train rows", "useless", "text numbers", "near outcome", "spanning"} <= kinds
     assert not [kind for kind in kinds if not meaning(kind)]
-    for kind in (CAPACITY, SHARES, LEVER, COPIES, CODE):
+    for kind in (CAPACITY, SHARES, LEVER, COPIES, CODE, PROBABILITIES):
         assert meaning(kind)
     names = list(MEANINGS)
     for place, name in enumerate(names):

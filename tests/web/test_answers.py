@@ -174,3 +174,10 @@ def _seen(path: Path, outcome: tuple[str, str], decision: tuple[str, str]) -> di
     assert command(["check", str(path), *audit_options(answers), "--json", str(out)]) == 0
     seen = json.loads(out.read_text())
     return {"groups": seen["groups"], "direction": seen["direction"], "features": list(seen["features"])}
+
+
+def test_probabilities_of_groups_become_one_option() -> None:
+    roles = {"repaid": "outcome", "p_white": "group", "p_black": "probability", "approved": "decision"}
+    words = options({"file": "f.csv", "roles": roles})
+    assert words[words.index("--group-probabilities") + 1] == "white=p_white,black=p_black"
+    assert "--group" not in words

@@ -87,6 +87,10 @@ def refuse_unhonored(limits: Limits, rule: Any, rules: Mapping[str, Any]) -> Non
 def selection_rates(decision: FloatArray, sample: Sample) -> dict[str, float]:
     """Share selected of every group, of rows or of their weight."""
     weights = np.ones(len(sample)) if sample.weights is None else sample.weights
+    if sample.spread is not None:
+        by = sample.spread.shares[:, 1:] * weights[:, None]
+        rates = by[decision != 0].sum(axis=0) / by.sum(axis=0)
+        return dict(zip(sample.grouping.attributes[0].levels, rates.tolist(), strict=False))
     return {
         group: float(weights[mine & (decision != 0)].sum() / weights[mine].sum())
         for attribute in sample.grouping.attributes

@@ -236,7 +236,7 @@ def settings_from(
         return (*settings_of(source, asked.get("challenge")), data)
     if data is not None:
         raise OptionError("--data goes with a protocol.", "Write improvable audit DATA, or audit PROTOCOL.toml --data.")
-    if not {"outcome", "group"} <= asked.keys():
+    if "outcome" not in asked or not {"group", "probabilities"} & asked.keys():
         raise OptionError("an audit needs --outcome and --group.", "Give both, or a protocol (improvable init).")
     return Settings(**o.completed(asked, candidates)), None, source
 

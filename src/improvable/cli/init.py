@@ -79,7 +79,7 @@ def guess_roles(columns: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) 
         if role in by_role:
             section = SETTINGS[role].section
             given[section, role] = [by_role[role]] if role == "group" else by_role[role]
-        elif SETTINGS[role].required:
+        elif SETTINGS[role].required or role == "group":
             missing[COLUMNS, role] = SETTINGS[role].help
     if "decision" in by_role:
         given |= {(STATUS_QUO, "decision"): by_role["decision"], (RULE, "capacity"): SAME_SHARE}

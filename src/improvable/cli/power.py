@@ -101,7 +101,7 @@ def power(
         known = {name: asked[name] for name in OF_ASSUMPTIONS if name in asked}
         plan = power_from_assumptions([parse_group(text) for text in assume], **how, **known)
     else:
-        if not {"outcome", "group"} <= asked.keys():
+        if "outcome" not in asked or not {"group", "probabilities"} & asked.keys():
             raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
         plan = _from_pilot(str(data), o.completed(asked, candidates), ledger, how | {"fits": fits, "n_jobs": jobs})
     if plot_learning is not None:

@@ -70,7 +70,8 @@ def make_columns(
     inputs = [name for algorithm in algorithms for name in algorithm.features]
     roles = [name for name in (*design.outcome_columns, target, *numbers, question.weight) if name is not None]
     numeric, labels = tuple(dict.fromkeys(roles)), tuple(design.label_columns)
-    roles = [*numeric, *labels, *inputs, *([row_id] if row_id is not None else [])]
+    beside = [name for name in (row_id, design.groups.known) if name is not None]
+    roles = [*numeric, *labels, *inputs, *beside]
     require_columns(available, roles)
     excluded = match_columns(available, exclude)
     if features is None:
@@ -88,7 +89,7 @@ def make_columns(
         features=tuple(name for name in chosen if name not in taken),
         excluded=excluded,
         question=tuple(available if algorithms[0].anything else asked),
-        judged=tuple(sorted(available if unknown else {*numeric, *labels, *inputs})),
+        judged=tuple(sorted(available if unknown else {*numeric, *labels, *inputs, *beside} - {row_id})),
         read=tuple(sorted(available if unknown or everything else {*roles, *chosen})),
     )
 
@@ -136,7 +137,7 @@ def choose_features(
     data, read or not.
     """
     question, features, row_id = design.question, settings.features, settings.row_id
-    target, excluded = settings.target or settings.outcome, {*columns.excluded, row_id}
+    target, excluded = settings.target or settings.outcome, {*columns.excluded, row_id, design.groups.known}
     taken = {*design.outcome_columns, target, question.weight, *design.label_columns, *excluded}
     if features is None:
         others = taken.union(columns.in_use)
@@ -173,7 +174,7 @@ def choose_features(
         ([question.weight], "weight"),
         ([target], "what the rule predicts"),
         (design.outcome_columns, "outcome"),
-        (question.group, "group"),
+        ([design.groups.known, *question.group], "group"),
         *((unfit[why], reason) for why, (reason, _) in UNFIT.items()),
         ([row_id], "row id"),
     ]

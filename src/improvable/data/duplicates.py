@@ -110,7 +110,7 @@ def copy_cautions(
     if settings.duplicates == "cluster" and settings.cluster is None:
         return []  # copies teach together and are tested together
     clusters = [] if settings.cluster is None else cluster_columns(reading.design, ())
-    needed = list(dict.fromkeys([*columns, *reading.numeric, *reading.labels, *clusters]))
+    needed = list(dict.fromkeys([*columns, *reading.numeric, *reading.labels, *reading.design.labeled, *clusters]))
     work = partial(_hash_contents, reading=reading, hashed=[columns, clusters] if clusters else [columns])
     found = repeats_of(run(engine, work, needed, merge_contents).keys)
     sure, keep = found.appended, settings.duplicates == "keep"

@@ -10,6 +10,7 @@ from improvable._typing import IntArray
 from improvable.data.frame import Rows, labels_of
 from improvable.data.quality import spelled_alike
 from improvable.errors import DataError, OptionError, nearest
+from improvable.question.claim import plain_group
 from improvable.question.settings import Groups
 
 MAX_LEVELS = 50
@@ -21,11 +22,12 @@ class Attribute:
 
     name: str
     levels: tuple[str, ...]  # the groups, as outputs call them
-    member: IntArray  # the level to which each stratum belongs
+    member: IntArray  # the level to which each stratum belongs; -1 where to none
 
     def place_of(self, names: Sequence[str]) -> int | None:
         """Which of the levels is among the names; None where none is."""
-        return next((place for place, level in enumerate(self.levels) if level in names), None)
+        named = {*names}
+        return next((g for g, level in enumerate(self.levels) if named & {level, plain_group(level)}), None)
 
 
 @dataclass(frozen=True)

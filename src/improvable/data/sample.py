@@ -9,6 +9,7 @@ from improvable._typing import FloatArray, IntArray
 from improvable.data.frame import Rows, incomplete, labels_of
 from improvable.data.groups import MAX_LEVELS, Attribute, Grouping, combine
 from improvable.data.keys import Keying, Keys
+from improvable.data.probabilities import Membership, Spread
 from improvable.question.design import Design
 
 Combination = tuple[str, ...]  # one level of each group column
@@ -23,6 +24,13 @@ class Sample:
     outcomes: dict[str | None, FloatArray]  # by a utility's outcome column, None for the audit's own
     weights: FloatArray | None = None
     clusters: Keys | None = None  # the key of each row's cluster
+    # where groups are known by probability; `grouping` then has the likeliest, which no number may rest on
+    spread: Spread | None = None
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The groups as they are tested."""
+        return self.grouping.attributes if self.spread is None else self.spread.attributes
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -42,6 +50,23 @@ class Sample:
         _, codes = np.unique(self.clusters, return_inverse=True)
         return codes.astype(np.int64)
 
+    def by_stratum(self) -> tuple[IntArray, "Sample"]:
+        """Where groups are known by probability: a row for each stratum that it counts for, weighed by its share.
+
+        Beside it, which of the rows it is; the frame of rows stays as it is.
+        """
+        assert self.spread is not None
+        row, stratum = np.nonzero((self.spread.shares != 0) | (self.spread.factors != 0))
+        weights = self.spread.shares if self.weights is None else self.spread.shares * self.weights[:, None]
+        many = Sample(
+            self.rows,
+            Grouping(self.spread.attributes, stratum),
+            {name: values[row] for name, values in self.outcomes.items()},
+            weights[row, stratum],
+            None if self.clusters is None else self.clusters[row],
+        )
+        return row, many
+
     def take(self, index: IntArray) -> "Sample":
         return Sample(
             self.rows.take(index),
@@ -49,6 +74,7 @@ class Sample:
             {name: values[index] for name, values in self.outcomes.items()},
             None if self.weights is None else self.weights[index],
             None if self.clusters is None else self.clusters[index],
+            None if self.spread is None else self.spread.take(index),
         )
 
 
@@ -66,22 +92,36 @@ class Reading:
     keying: Keying
     together: tuple[str, ...] = ()  # without a column of clusters: rows that are the same in these are one
     complete: bool = False  # no row of the data lacks a value, so that no batch need be searched for one
+    membership: Membership | None = None  # where groups are known by probability
+
+    @property
+    def tested(self) -> tuple[Attribute, ...]:
+        """The groups as they are tested."""
+        by_probability = self.membership is not None and self.membership.estimators
+        return self.membership.attributes if by_probability and self.membership is not None else self.attributes
 
     def sample(self, rows: Rows) -> Sample:
         """The rows of a batch that count, in the order they came."""
         if not self.complete and (bad := incomplete(rows, self.numeric, self.labels)):
             rows = rows.take(np.flatnonzero(~np.logical_or.reduce(list(bad.values()))))
-        combinations, codes = combinations_of(rows, self.design.question.group)
-        stratum = np.array([self.strata.get(one, -1) for one in combinations], dtype=np.int64)[codes]
+        shares, spread = np.empty((len(rows), 0)), None
+        if self.membership is None:
+            combinations, codes = combinations_of(rows, self.design.question.group)
+            stratum = np.array([self.strata.get(one, -1) for one in combinations], dtype=np.int64)[codes]
+        else:
+            shares = self.membership.shares(rows)
+            stratum = np.where(shares.any(axis=1), np.argmax(shares, axis=1), -1)
         if (stratum < 0).any():
             keep = np.flatnonzero(stratum >= 0)
-            rows, stratum = rows.take(keep), stratum[keep]
+            rows, stratum, shares = rows.take(keep), stratum[keep], shares[keep]
+        if self.membership is not None and self.membership.estimators:
+            spread = self.membership.spread(rows, shares)
         question = self.design.question
         named = dict.fromkeys([None, *(utility.outcome for utility in self.design.utilities)])
         outcomes = {name: rows.numbers(name or question.outcome) for name in named}
         weights = rows.numbers(question.weight) if self.weighted and question.weight is not None else None
         clusters = self.keying.of(rows, cluster_columns(self.design, self.together)) if self.clustered else None
-        return Sample(rows, Grouping(self.attributes, stratum), outcomes, weights, clusters)
+        return Sample(rows, Grouping(self.attributes, stratum), outcomes, weights, clusters, spread)
 
 
 def cluster_columns(design: Design, together: tuple[str, ...]) -> list[str]:

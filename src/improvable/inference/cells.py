@@ -87,6 +87,13 @@ def some_cells(cells: Cells, index: IntArray) -> Cells:
     return Cells(values, cells.block[index], cells.counts[index], cells.silent, cells.blocks)
 
 
+def unfold(cells: Cells, blocks: int) -> Cells:
+    """Cells of rows that add to several blocks at once, as cells of one block each."""
+    wide = cells.values.reshape(len(cells.values), blocks, -1)
+    block, row = np.nonzero((wide != 0).any(axis=2).T)
+    return Cells(np.asfortranarray(wide[row, block]), block, cells.counts[row], cells.silent, blocks)
+
+
 def weigh(cells: Cells, counts: IntArray) -> FloatArray:
     """Sums for each row of `counts`, shape (draws, cells) -> (draws, blocks, width).
 

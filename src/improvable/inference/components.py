@@ -13,7 +13,7 @@ import numpy as np
 from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, Cells
-from improvable.inference.evidence import EVERYONE, Evidence
+from improvable.inference.evidence import EVERYONE, Evidence, everyone_in
 from improvable.inference.reference_pair import SeveralReferences, contact_set
 from improvable.inference.statistics import (
     accuracy_statistic,
@@ -183,14 +183,14 @@ class Condition:
     kind: str  # "accuracy" or "fairness"
     name: str  # for sentences: "the accuracy of 'women'"
     measure: int
-    member: IntArray  # the level of each stratum of groups, (S,)
+    member: IntArray  # the level of each stratum of groups, (S,); -1 where none
     coefficients: FloatArray  # of the utility of each level under either algorithm, (levels, 2)
     margin: float  # the statistic
     allows_loss: bool = False  # in the accuracy of one group
     group: str = ""  # whose accuracy it is, or the attribute whose gap it is
 
     def levels(self, cells: Cells) -> IntArray:
-        """The levels that units contribute to, (cells, 1) of rows and (1, S) of clusters."""
+        """The levels that units contribute to, (cells, 1) of rows and (1, S) of clusters; -1 for none."""
         return self.member[cells.block][:, None] if cells.blocks == len(self.member) else self.member[None]
 
 
@@ -204,7 +204,7 @@ def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
             if part.attribute is not None:
                 member, weights = part.attribute.member, np.array(part.attribute.levels) == part.group
             elif isinstance(claim.overall, str) or claim.overall is None:
-                member, weights = np.zeros(len(evidence.sums), dtype=np.int64), np.ones(1)
+                member, weights = np.where(everyone_in(evidence.attributes), 0, -1), np.ones(1)
             else:
                 a, weights = evidence.shares(claim.overall)
                 member = evidence.attributes[a].member

@@ -306,6 +306,7 @@ def long_tails(
         size = np.abs(every[..., U][:, :, columns]).max(axis=2)
         level, whose = condition.levels(units), condition.coefficients != 0
         total = np.zeros(whose.shape)
+        size = np.where((level >= 0)[..., None], size, 0.0)
         np.add.at(total, np.broadcast_to(level, size.shape[:2]), units.counts[:, None, None] * size)
         share = np.divide(size, total[level], out=np.zeros(size.shape), where=(whose & (total > 0))[level])
         leaning.append((condition, moved, float(share.max())))

@@ -172,6 +172,12 @@ class Differing:
     sides: tuple[int, int]
     effective: float  # what all are worth in rows of equal weight, or in clusters of equal size (Kish)
 
+    def worth(self) -> "Differing":
+        """The same counted by what rows are worth: a row that is in a group by probability is not one of its people."""
+        each = self.effective / self.rows if self.rows else 0.0
+        sides = round(self.sides[0] * each), round(self.sides[1] * each)
+        return Differing(sum(sides), sides, float(sum(sides)))
+
     @property
     def fewest(self) -> float:
         """What the smaller side that has any rows is worth."""
@@ -192,6 +198,7 @@ def differing_rows(evidence: Evidence, rows: Cells, clusters: IntArray | None = 
             parts = vectors[:, [at for _, at in evidence.measures[m].reads] or [m]]
             differs = strata[rows.block] & (parts[:, :, 0] != parts[:, :, 1]).any(axis=(1, 2))
             load, counts = parts[differs][..., W].max(axis=(1, 2), initial=0.0), rows.counts[differs]
+            load += parts[differs][..., W].min(axis=(1, 2), initial=0.0)  # below zero in a regression alone
             total, squares = float((counts * load).sum()), float((counts * load**2).sum())
             if clusters is not None:
                 squares = float((np.bincount(clusters[differs], weights=counts * load) ** 2).sum())
@@ -207,7 +214,9 @@ def kish_by_group(
     attributes: Sequence[Attribute], counted: Cells | Moments
 ) -> Iterator[tuple[str, BoolArray, FloatArray]]:
     """Every group, its strata, and what its rows that count are worth in rows of equal weight, (utilities, 2)."""
-    first, second = loads_of_moments(counted) if isinstance(counted, Moments) else sum_loads(counted)[1:]
+    loads = loads_of_moments(counted) if isinstance(counted, Moments) else sum_loads(counted)[1:]
+    # One block of moments may hold all strata.
+    first, second = (one.reshape(len(attributes[0].member), -1, 2) for one in loads)
     for group, mine in members(attributes):
         one, two = first[mine].sum(axis=0), second[mine].sum(axis=0)
         yield group, mine, np.where(two > 0, effective_units(one, two), 0.0)

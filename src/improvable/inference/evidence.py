@@ -101,7 +101,8 @@ class Evidence:
         The whole population's E[u] / E[w], or a weighted mean of the groups' utilities.
         """
         if isinstance(weights, str):
-            sums, draws = self.sums.sum(axis=0), self.draws.sum(axis=1)
+            whole = everyone_in(self.attributes)
+            sums, draws = self.sums[whole].sum(axis=0), self.draws[:, whole].sum(axis=1)
             return self._values(sums)[measure], self._drawn(sums, draws)[:, measure]
         a, share = self.shares(weights)
         counted = np.flatnonzero(share)
@@ -112,13 +113,20 @@ class Evidence:
 
     def groups_of(self, stratum: int) -> list[str]:
         """The group of each attribute that a stratum belongs to."""
-        return [attribute.levels[attribute.member[stratum]] for attribute in self.attributes]
+        named = [one.levels[one.member[stratum]] for one in self.attributes if one.member[stratum] >= 0]
+        return named or [EVERYONE]
 
     def shares(self, weights: Mapping[str, float]) -> tuple[int, FloatArray]:
         """The attribute whose groups are weighted, and the weights of all its groups, which sum to one."""
         a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))
         share = np.array([weights.get(level, 0.0) for level in self.attributes[a].levels])
         return a, share / share.sum()
+
+
+def everyone_in(attributes: Sequence[Attribute]) -> BoolArray:
+    """The strata that together are everyone: all of them; or, where groups are known by probability, one of its own."""
+    outside = np.all([attribute.member < 0 for attribute in attributes], axis=0)
+    return np.asarray(outside if outside.any() else ~outside)
 
 
 def members(attributes: Sequence[Attribute]) -> Iterator[tuple[str, BoolArray]]:
@@ -132,5 +140,6 @@ def _by_level(sums: FloatArray, attribute: Attribute) -> FloatArray:
     """Add the strata of each level: axis 1 goes from strata to levels."""
     out = np.zeros((len(sums), len(attribute.levels), *sums.shape[2:]))
     for stratum, level in enumerate(attribute.member):
-        out[:, level] += sums[:, stratum]
+        if level >= 0:
+            out[:, level] += sums[:, stratum]
     return out

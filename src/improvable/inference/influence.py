@@ -22,6 +22,7 @@ import numpy as np
 from improvable._typing import FloatArray, IntArray
 from improvable.inference.cells import Cells, U, W, by_utility, vectors_of
 from improvable.inference.components import Condition
+from improvable.inference.evidence import Evidence
 from improvable.inference.statistics import slopes_of, utilities_of
 from improvable.question.utility import Measure
 
@@ -74,8 +75,8 @@ def influence_of(condition: Condition, cells: Cells, sums: FloatArray, measures:
     `sums` has shape (S, M, 2, 2); without formulas `measures` may be left out.
     """
     m, coefficients = condition.measure, condition.coefficients
-    totals = np.zeros((len(coefficients), *sums.shape[1:]))
-    np.add.at(totals, condition.member, sums)
+    totals, inside = np.zeros((len(coefficients), *sums.shape[1:])), condition.member >= 0
+    np.add.at(totals, condition.member[inside], sums[inside])
     pairs = utilities_of(totals)
     slopes = (
         slopes_of(pairs, measures[m], m) if measures and measures[m].formula else [(m, np.ones(coefficients.shape))]
@@ -85,11 +86,26 @@ def influence_of(condition: Condition, cells: Cells, sums: FloatArray, measures:
     for at, slope in slopes:
         parts, whole, share = every[:, :, at], totals[:, at, :, W], coefficients * np.nan_to_num(slope)
         factor = np.divide(share, whole, out=np.zeros_like(share), where=whole > 0)
-        values += (factor[level] * (parts[..., U] - utilities[level, at] * parts[..., W])).sum(axis=(1, 2))
+        factor = np.where((level >= 0)[..., None], factor[level], 0.0)
+        values += (factor * (parts[..., U] - utilities[level, at] * parts[..., W])).sum(axis=(1, 2))
         loads |= (parts[..., W] != 0).any(axis=1)
     by_row = cells.blocks == len(sums)  # clusters are all of one kind
     kinds = (level[:, 0] * 2 + loads[:, 0]) * 2 + loads[:, 1] if by_row else np.zeros(len(every), dtype=np.int64)
     return Influence(values, kinds, cells.counts.astype(np.float64))
+
+
+def slopes_by_stratum(condition: Condition, evidence: Evidence) -> FloatArray:
+    """By how much a row of each stratum moves a condition, by what it adds to u and to w: (S, M, 2 algorithms, 2)."""
+    m, coefficients = condition.measure, condition.coefficients
+    totals, inside = np.zeros((len(coefficients), *evidence.sums.shape[1:])), condition.member >= 0
+    np.add.at(totals, condition.member[inside], evidence.sums[inside])
+    utilities, out = utilities_of(totals), np.zeros_like(totals)
+    for at, derivative in slopes_of(utilities, evidence.measures[m], m):
+        whole, share = totals[:, at, :, W], coefficients * derivative
+        factor = np.nan_to_num(np.divide(share, whole, out=np.zeros_like(share), where=whole > 0))
+        out[:, at, :, U] = factor
+        out[:, at, :, W] = -factor * np.nan_to_num(utilities[:, at])
+    return np.asarray(np.where(inside[:, None, None, None], out[condition.member], 0.0))
 
 
 def left_out(cells: Cells, whole: FloatArray) -> FloatArray:

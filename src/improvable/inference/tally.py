@@ -13,16 +13,27 @@ from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.errors import DataError
 from improvable.inference.bootstrap import Drawable
-from improvable.inference.cells import STATUS_QUO, Cells, RowsInClusters, W, contributions, count, exact_sum, to_float
+from improvable.inference.cells import (
+    STATUS_QUO,
+    Cells,
+    RowsInClusters,
+    W,
+    contributions,
+    count,
+    exact_sum,
+    to_float,
+    unfold,
+)
 from improvable.inference.corrections import Corrected, prepare
 from improvable.inference.diagnostics import KINDS, crossed_array, crossed_sums
-from improvable.inference.evidence import EVERYONE, Evidence, members
+from improvable.inference.evidence import EVERYONE, Evidence, everyone_in, members
 from improvable.inference.moments import Moments, add, collapse, draw_normal, most_cells, settle
 from improvable.question.claim import Claim
 from improvable.question.design import Design
 from improvable.question.utility import check_decisions
 
 HALF = np.uint64(32)
+PARTS = 1_000_000  # a person, where people are counted by probability: sums of whole parts do not depend on batches
 
 
 @dataclass(frozen=True)
@@ -42,15 +53,24 @@ class Tally:
     falls: int = 0  # rows whose decision falls when a monotone feature moves in its favor
     # exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`
     crossed: tuple[int, ...] = ()
+    # Whether rows count for several groups, by probability: the first stratum is everyone, counts are in `PARTS`, and
+    # without clusters a cell has what a row adds to all strata.
+    spread: bool = False
 
     @property
     def rows(self) -> int:
-        return int(self.sizes.sum())
+        return int(self.sizes[0]) // PARTS if self.spread else int(self.sizes.sum())
+
+    def people(self, counts: IntArray) -> IntArray:
+        """Counts of people; expected ones, of which some are not none, where groups are known by probability."""
+        return np.asarray(np.maximum((counts + PARTS // 2) // PARTS, counts > 0) if self.spread else counts)
 
     def by_row(self) -> Cells | Moments:
         """`counted` without the two halves of clusters' keys; a utility has four columns."""
         if isinstance(self.counted, Moments):
             return self.counted
+        if self.spread and self.counted.blocks == 1:
+            return unfold(self.counted, len(self.sizes))
         return replace(self.counted, values=self.counted.values[:, self.counted.values.shape[1] % 4 :])
 
     def weights(self) -> FloatArray:
@@ -72,11 +92,11 @@ class Tally:
 
         A decision is right where it equals the outcome; nothing where some outcome or decision is not 0 or 1.
         """
-        if self.judged[:, 0].sum() < self.rows:
+        if self.judged[:, 0].sum() < self.sizes.sum():
             return {}
         crossed, out = crossed_array(self.crossed), {}
-        for group, mine in ((EVERYONE, np.full(len(self.sizes), True)), *members(attributes)):
-            _, right, wrong = self.judged[mine].sum(axis=0).tolist()
+        for group, mine in ((EVERYONE, everyone_in(attributes)), *members(attributes)):
+            _, right, wrong = self.people(self.judged[mine].sum(axis=0)).tolist()
             sums = crossed[mine].sum(axis=0)
             lost, lost_ones = sums[KINDS.index("only_status_quo"), :2]
             new, new_ones = sums[KINDS.index("only_candidate"), :2]
@@ -89,7 +109,7 @@ class Tally:
         if not self.weighed:
             both = self.selected.sum(axis=0)
             return float(both[0] / self.rows), float(both[1] / self.rows)
-        totals = [sum(self.weighed[j::3]) for j in range(3)]
+        totals = [self.weighed[j] if self.spread else sum(self.weighed[j::3]) for j in range(3)]
         return totals[1] / totals[0], totals[2] / totals[0]
 
 
@@ -104,10 +124,19 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
         vectors = contributions(design.utilities, sample.rows, sample.outcomes, decisions, sample.weights)
     flat = vectors.reshape(len(sample), 4 * len(design.utilities))
     counted: Cells | Moments
-    if sample.clusters is None:
-        counted = settle(count(flat, grouping.codes, grouping.strata), most_cells(design.question.method))
-    else:
-        counted = _count_in_clusters(flat, grouping.codes, sample.clusters, grouping.strata)
+    parts, spread, most = None, sample.spread, most_cells(design.question.method)
+    if spread is not None:
+        if sample.clusters is None:
+            wide = (flat[:, None] * spread.factors[:, :, None]).reshape(len(flat), -1) + 0.0
+            counted = settle(count(wide, np.zeros(len(wide), dtype=np.int64), 1), most)
+        row, sample = sample.by_stratum()
+        grouping, decisions = sample.grouping, (decisions[0][row], decisions[1][row])
+        share, factor = (one[row, grouping.codes] for one in (spread.shares, spread.factors))
+        parts, vectors, flat = np.rint(PARTS * share), vectors[row], flat[row] * factor[:, None]
+    if sample.clusters is not None:
+        counted = _count_in_clusters(flat + 0.0, grouping.codes, sample.clusters, grouping.strata)
+    elif spread is None:
+        counted = settle(count(flat, grouping.codes, grouping.strata), most)
     chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
     before, after = (one == sample.outcomes[None] for one in decisions)  # right, as the classification rate has it
     plain = np.all([(one == 0) | (one == 1) for one in (sample.outcomes[None], *decisions)], axis=0)
@@ -118,16 +147,18 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
             weighed += [exact_sum(sample.weights[rows]) for rows in (mine, mine & chosen[0], mine & chosen[1])]
 
     def rows_by_stratum(which: BoolArray) -> IntArray:
-        return np.bincount(grouping.codes[which], minlength=grouping.strata).astype(np.int64)
+        whole = None if parts is None else parts[which]
+        return np.bincount(grouping.codes[which], weights=whole, minlength=grouping.strata).astype(np.int64)
 
     return Tally(
         counted=counted,
-        sizes=np.bincount(grouping.codes, minlength=grouping.strata).astype(np.int64),
+        sizes=rows_by_stratum(np.ones(len(grouping.codes), dtype=np.bool_)),
         selected=np.stack([rows_by_stratum(one) for one in chosen], axis=1).astype(np.int64),
         occupied=np.array([[rows_by_stratum(loads[:, m, t]) for t in range(2)] for m in range(loads.shape[1])]),
         weighed=tuple(weighed),
         judged=np.stack([rows_by_stratum(plain & one) for one in (plain, after & ~before, before & ~after)], axis=1),
         crossed=crossed_sums(sample, chosen),
+        spread=spread is not None,
     )
 
 
@@ -138,12 +169,14 @@ def merge_tallies(one: Tally, other: Tally, most: float) -> Tally:
     }
     for name in ("weighed", "crossed"):
         both[name] = tuple(x + y for x, y in zip(getattr(one, name), getattr(other, name), strict=True))
-    return Tally(counted=add(one.counted, other.counted, most), **both)
+    return Tally(counted=add(one.counted, other.counted, most), spread=one.spread, **both)
 
 
 def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> FloatArray:
     """The status quo's sums, shape (strata, utilities, 2)."""
     vectors = contributions(design.utilities, sample.rows, sample.outcomes, [decision], sample.weights)
+    if sample.spread is not None:
+        return np.asarray(np.einsum("nmp,ns->smp", vectors[:, :, 0], sample.spread.factors))
     cells = count(vectors.reshape(len(sample), -1), sample.grouping.codes, sample.grouping.strata)
     return cells.sums().reshape(sample.grouping.strata, len(design.utilities), 2)
 
@@ -188,7 +221,9 @@ def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Count
     """What was counted, as it is drawn: clusters in their strata, or rows; moments where there are too many cells."""
     if clusters is None:
         counted = settle(tally.counted, most_cells(design.question.method))
-        return Counted(counted if isinstance(counted, Moments) else (counted,), None)
+        if isinstance(counted, Moments):
+            return Counted(counted, None)
+        return Counted((counted,), tally.rows if tally.spread else None)
     codes, by_row, delta = clusters_of(tally), tally.by_row(), design.question.method == "delta"
     assert isinstance(tally.counted, Cells)
     assert isinstance(by_row, Cells)
@@ -202,7 +237,9 @@ def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Count
         pooled = rows.pool(by_row.values, h)
         cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
         strata.append(replace(cells, silent=cells.silent + size - len(pooled)))  # some that no cell speaks for
-    return Counted(collapse(strata[0]) if delta else tuple(strata), len(clusters), None if delta else rows)
+    # Corrections that look at rows know nothing of rows that are in several groups.
+    by_row_too = None if delta or tally.spread else rows
+    return Counted(collapse(strata[0]) if delta else tuple(strata), len(clusters), by_row_too)
 
 
 def evidence_without_draws(

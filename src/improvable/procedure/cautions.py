@@ -220,6 +220,7 @@ MEANINGS = {
     "dropped": "The result holds for the rows that remain. If rows are missing for a reason, it may not hold for all.",
     "group note": "This is how the groups were read.",
     "groups": "The result holds for the groups that were kept.",
+    "probabilities": "Nobody knows who is in which group. Counts of people in a group are sums of probabilities.",
     "spanning": "Whole clusters are resampled, so rows that belong together are never treated as independent.",
     "useless": "These columns cannot help to predict anything.",
     "ids": "A rule would memorize a column that identifies rows, and it says nothing about new rows.",

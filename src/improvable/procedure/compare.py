@@ -64,7 +64,7 @@ def run_comparison(
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
     fingerprint = Fingerprint(engine, columns.read)
     decided = [spec.column for spec in specs if isinstance(spec, DecisionColumn)]
-    engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], question.group)
+    engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], design.labeled)
     begun()
     surveyed = survey(engine, design, columns, settings.drop_missing)
     reading = surveyed.reading
@@ -74,7 +74,7 @@ def run_comparison(
         engine = with_keys(engine, keyed.keying, keyed.columns)
     (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read, keyed)
     seed, workers = np.random.SeedSequence(question.seed), worker_count(n_jobs)
-    result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)
+    result = conclude(design, reading.tested, tally, surveyed.clusters, None, seed, workers, engine.backend)
 
     capacities, shares = [capacity_of(spec) for spec in specs], tally.shares()
     chance = [0.0 if c is None else float(np.sqrt(c * (1 - c) / tally.rows)) for c in capacities]

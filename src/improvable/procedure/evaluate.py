@@ -20,7 +20,7 @@ from improvable.data.groups import Attribute
 from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError, DataError
 from improvable.inference.cells import STATUS_QUO, Cells
-from improvable.inference.corrections import plain
+from improvable.inference.corrections import CLUSTERS, WEIGHTS, plain
 from improvable.inference.diagnostics import changes, crossed_array, differing_rows, effective_rows
 from improvable.inference.evidence import ALGORITHMS, Evidence, members
 from improvable.inference.moments import Moments, most_cells
@@ -28,6 +28,7 @@ from improvable.inference.reliability import heavy_weights, reliability_cautions
 from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.inference.tally import (
     Clusters,
+    Counted,
     Tally,
     clusters_of,
     counted_of,
@@ -38,10 +39,11 @@ from improvable.inference.tally import (
     with_draws,
 )
 from improvable.inference.test import assess
+from improvable.inference.tipping import tipping_curve, weighted_attribute
 from improvable.procedure.cautions import component_cautions
 from improvable.procedure.split import Part, Splitting
 from improvable.question.claim import Claim
-from improvable.question.design import Design
+from improvable.question.design import Design, Question
 from improvable.results.comparison import Census, Comparison
 from improvable.results.facts import PEOPLE, WAYS, CountFacts
 from improvable.results.formatting import steady
@@ -170,12 +172,16 @@ def conclude(
     evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
     rows = tally.by_row()
     differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
+    if tally.spread:
+        differing = {group: one.worth() for group, one in differing.items()}
     acted: Any = () if drawable is None else drawable.in_words(evidence)
+    if tally.spread and clusters is None:  # rows that are in several groups are drawn as clusters are
+        acted = [{**one, "why": WEIGHTS if one["why"] == CLUSTERS else one["why"]} for one in acted]
     counts: CountFacts = {
         "rows": tally.rows,
         "clusters": None if clusters is None else len(clusters),
         "selected": {
-            group: {name: int(tally.selected[mine, t].sum()) for t, name in enumerate(ALGORITHMS)}  # type: ignore[misc]
+            group: _pair(*tally.people(tally.selected[mine].sum(axis=0)).tolist())  # type: ignore[misc]
             for group, mine in members(attributes)
         },
         "share_selected": {name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
@@ -185,6 +191,9 @@ def conclude(
             group: {**_pair(*one.sides), "rows": one.rows, "effective": steady(one.effective)}  # type: ignore[typeddict-item]
             for group, one in differing.items()
         },
+        "tipping": [
+            {"gamma": gamma, "p_value": p} for gamma, p in _tipping(evidence, design.question, counted, tally, clusters)
+        ],
         "corrections": [*acted],
         "p_plain": p_plain,
         "changes": {
@@ -200,19 +209,31 @@ def conclude(
         question=design.question,
         evidence=evidence,
         counts=counts,
-        census=Census(tally.sizes, tally.weights()[:, 0], tally.selected[:, STATUS_QUO]),
+        census=Census(tally.people(tally.sizes), tally.weights()[:, 0], tally.people(tally.selected[:, STATUS_QUO])),
         cautions=(),
         backend=backend,
         counted=counted if few_enough(counted) else None,
     )
     # How many rows of each group count for either algorithm, in the utility where they are fewest.
-    occupied = {group: tally.occupied[:, :, mine].sum(axis=2).min(axis=0) for group, mine in members(attributes)}
+    occupied = {
+        group: tally.people(tally.occupied[:, :, mine].sum(axis=2).min(axis=0)) for group, mine in members(attributes)
+    }
     cautions = component_cautions(evidence, result.assessment, occupied)
     if drawable is not None:
         cautions += reliability_cautions(evidence, drawable, differing)
     if isinstance(rows, Cells):
         cautions += heavy_weights(evidence, rows)
     return result.with_cautions(cautions)
+
+
+def _tipping(
+    evidence: Evidence, question: Question, counted: Counted, tally: Tally, clusters: Clusters | None
+) -> list[tuple[float, float]]:
+    """How p-values rise with the odds by which memberships may depart; of clusters, rows are not known."""
+    attribute = weighted_attribute(evidence.attributes, question.assume) if tally.spread else None
+    if attribute is None or clusters is not None or isinstance(counted.strata, Moments) or not evidence.linear:
+        return []
+    return tipping_curve(evidence, question.claim, counted.strata[0], attribute)
 
 
 def _pair(before: float, after: float) -> dict[str, float]:

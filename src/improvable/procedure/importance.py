@@ -127,6 +127,8 @@ def correlations(column: Column, sample: Sample) -> dict[str, dict[str, float | 
         own = out[attribute.name] = dict.fromkeys(attribute.levels)
         for g, group in enumerate(attribute.levels):
             inside = attribute.member[sample.grouping.codes][given] == g
-            if varies and inside.any() and not inside.all():
+            if sample.spread is not None:
+                inside = sample.spread.shares[given, 1 + g]
+            if varies and np.ptp(inside.astype(np.float64)) > 0:
                 own[group] = round(float(np.corrcoef(scaled, inside)[0, 1]), DIGITS)
     return out

@@ -132,7 +132,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     fingerprint = Fingerprint(engine, columns.read)
     decided = [plan.status_quo.column] if isinstance(plan.status_quo, DecisionColumn) else []
     numeric = [*design.outcome_columns, plan.target, *decided]
-    engine = recode(engine, values_of(settings), numeric, design.question.group, columns.features)
+    engine = recode(engine, values_of(settings), numeric, design.labeled, columns.features)
     surveyed = survey(engine, design, columns, settings.drop_missing)
     splitting = make_splitting(design.question.seed, (), settings.row_id, columns.read)
     if isinstance(engine, Memory):

@@ -19,6 +19,7 @@ from improvable.algorithms.models import steady
 from improvable.algorithms.rules.base import seen
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import FrameLike
+from improvable.data.probabilities import NAME
 from improvable.errors import Caution, OptionError
 from improvable.inference.cells import CANDIDATE
 from improvable.inference.evidence import ALGORITHMS
@@ -194,7 +195,7 @@ def _pooled(ready: Prepared, tallies: Sequence[Tally]) -> Tally:
 def _conclude(ready: Prepared, tally: Tally, repetition: int, reference: FloatArray | None, workers: int) -> Comparison:
     return conclude(
         ready.plan.design,
-        ready.reading.attributes,
+        ready.reading.tested,
         tally,
         ready.test_clusters(repetition),
         reference,
@@ -233,7 +234,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     cautions += share_cautions(tally.shares(), tally.rows, hint)
     cautions += result.cautions
 
-    attributes = ready.reading.attributes
+    attributes = ready.reading.tested
     rates = {group: pair[CANDIDATE] for group, pair in tally.rates(attributes).items()}
     reached: dict[str, float | int] = {SELECTION_GAP: gap_of_rates(rates, attributes)}
     if plan.constraints.monotone:
@@ -287,6 +288,10 @@ def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
     for attribute in sample.grouping.attributes:
         levels = np.array(attribute.levels, dtype=object)[attribute.member[sample.grouping.codes]]
         known[attribute.name] = pl.Series(attribute.name, levels.tolist(), dtype=pl.String)
+    if sample.spread is not None and ready.reading.membership is not None:  # nobody knows more than these
+        del known[NAME]
+        named = zip(ready.reading.membership.columns, sample.spread.shares.T[1:], strict=False)
+        known |= {name: pl.Series(name, values) for name, values in named}
     for name, values in sample.outcomes.items():
         known[name or question.outcome] = pl.Series(name or question.outcome, values)
     if sample.weights is not None and question.weight is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from improvable._typing import BoolArray, FloatArray
+from improvable._typing import FloatArray
 from improvable.algorithms import leakage
 from improvable.algorithms.decisions import decide
 from improvable.algorithms.leakage import Column, Target
@@ -164,18 +164,20 @@ def _group_facts(sample: Sample, decision: FloatArray) -> list[dict[str, Any]]:
     weights = np.ones(len(sample)) if sample.weights is None else sample.weights
     outcome, chosen = sample.outcomes[None], decision != 0
 
-    def mean(values: FloatArray, among: BoolArray) -> float | None:
-        weight = float(weights[among].sum())
-        return _rounded(float((weights[among] * values[among]).sum()) / weight) if weight else None
+    def mean(values: FloatArray, among: FloatArray) -> float | None:
+        counted = np.flatnonzero(among)
+        by = weights[counted] * among[counted]
+        return _rounded(float((by * values[counted]).sum()) / float(by.sum())) if by.sum() else None
 
     out = []
     for attribute in sample.grouping.attributes:
         level = attribute.member[sample.grouping.codes]
         for g, group in enumerate(attribute.levels):
-            mine = level == g
-            facts = {"attribute": attribute.name, "group": group, "rows": int(mine.sum())}
+            # Where groups are known by probability, a row counts for each by that.
+            mine = (level == g).astype(np.float64) if sample.spread is None else sample.spread.shares[:, 1 + g]
+            facts = {"attribute": attribute.name, "group": group, "rows": round(mine.sum())}
             facts |= {"mean_outcome": mean(outcome, mine), "selected": mean(chosen.astype(np.float64), mine)}
-            out.append({**facts, "mean_outcome_selected": mean(outcome, mine & chosen)})
+            out.append({**facts, "mean_outcome_selected": mean(outcome, mine * chosen)})
     return out
 
 

@@ -76,6 +76,7 @@ class Lessons:
         if blends(plan.rule):
             reads, question = reads_of(plan.status_quo), plan.design.question
             hidden = {*plan.design.outcome_columns, plan.target, question.weight, *plan.design.label_columns}
+            hidden.update(plan.design.labeled)
             others = self.features.left_out if reads.anything else (*reads.numbers, *reads.features)
             shown |= dict.fromkeys(name for name in others if not reads.anything or name not in hidden)
         return tuple(shown)
@@ -95,7 +96,7 @@ def fit_part(lessons: Lessons, training: Sample, part: Part, progress: Progress)
     reference = None
     if plan.scheme == "split":  # forward, the reference pair of groups is chosen on the rows that are tested
         reference = status_quo_sums(plan.design, training, before)
-        refuse_undefined_training(plan.design, reference, training.grouping.attributes, where)
+        refuse_undefined_training(plan.design, reference, training.attributes, where)
     return Fitted(
         part=part,
         status_quo=status_quo,

@@ -8,19 +8,21 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from improvable._typing import IntArray
+from improvable._typing import BoolArray, IntArray
 from improvable.data.columns import Columns
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
 from improvable.data.frame import Rows, incomplete
 from improvable.data.groups import MAX_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
+from improvable.data.probabilities import NAME, Membership
 from improvable.data.quality import Seen, few_values, flag_code_cautions, merge_values
 from improvable.data.sample import Combination, Reading, cluster_columns, combinations_of
-from improvable.errors import Caution, DataError, OptionError
-from improvable.inference.tally import Clusters
+from improvable.errors import PROBABILITIES, Caution, DataError, OptionError
+from improvable.inference.tally import PARTS, Clusters
+from improvable.procedure.membership import fit_membership
 from improvable.question.claim import check_claim
-from improvable.question.design import Design
+from improvable.question.design import ASSUMED, Design
 
 MIN_CLUSTERS = 10
 
@@ -34,26 +36,42 @@ class Survey:
     rows: int
     dropped: int  # rows with a missing value in a needed column
     lacking: Counter[str]  # missing or infinite values of each needed column
-    combinations: Counter[Combination]  # complete rows of each combination of group levels
+    # complete rows of each combination of group levels; where groups are known by probability, expected ones
+    combinations: Counter[Combination]
     missing: Counter[str]  # of each numeric column that may be a feature
     infinite: Counter[str]
     weights: IntArray  # how many are negative, above zero, and other than one
     outcomes: Seen  # the values of each outcome, as long as they are few
     kinds: dict[str, Kinds | None]  # by outcome; None where it has more than two values
     clusters: Keys  # distinct triples (cluster, stratum, combination of groups), shape (3, triples)
+    members: int  # complete rows that may be in some group
 
 
 def _survey_batch(
-    rows: Rows, design: Design, columns: Columns, keying: Keying, together: tuple[str, ...] = ()
+    rows: Rows,
+    design: Design,
+    columns: Columns,
+    keying: Keying,
+    together: tuple[str, ...] = (),
+    membership: Membership | None = None,
 ) -> Survey:
     bad = incomplete(rows, columns.numeric, columns.labels)
     keep = ~np.logical_or.reduce(list(bad.values())) if bad else np.ones(len(rows), dtype=np.bool_)
     kept = rows.take(np.flatnonzero(keep)) if bad else rows
     question = design.question
-    named, codes = combinations_of(kept, question.group)
+    everyone, members, by_group = np.ones(len(kept), dtype=np.bool_), len(kept), question.group
+    if membership is None:
+        named, codes = combinations_of(kept, question.group)
+    else:
+        shares, by_group = membership.shares(kept), ()
+        named, members = [(name,) for name in membership.groups], int(shares.any(axis=1).sum())
 
-    def by_combination(which: IntArray) -> Counter[Combination]:
-        return Counter(dict(zip(named, np.bincount(which, minlength=len(named)).tolist(), strict=True)))
+    def by_combination(which: BoolArray) -> Counter[Combination]:
+        if membership is not None:
+            counts = np.rint(PARTS * shares[which]).sum(axis=0).astype(np.int64)
+        else:
+            counts = np.bincount(codes[which], minlength=len(named))
+        return Counter(dict(zip(named, counts.tolist(), strict=True)))
 
     missing, infinite = Counter[str](), Counter[str]()
     for name in columns.features:
@@ -67,23 +85,24 @@ def _survey_batch(
         values = kept.numbers(name)
         distinct = np.unique(values)
         few = len(distinct) <= 2
-        kinds[name] = {float(one): by_combination(codes[values == one]) for one in distinct} if few else None
+        kinds[name] = {float(one): by_combination(values == one) for one in distinct} if few else None
     weights = np.ones(0) if question.weight is None else kept.numbers(question.weight)
     clusters = np.empty((3, 0), dtype=np.uint64)
     if clustered := cluster_columns(design, together):
         stratum = [] if question.stratum is None else [question.stratum]
-        clusters = _distinct(np.stack([keying.of(kept, names) for names in (clustered, stratum, question.group)]))
+        clusters = _distinct(np.stack([keying.of(kept, names) for names in (clustered, stratum, by_group)]))
     return Survey(
         rows=len(rows),
         dropped=int((~keep).sum()),
         lacking=Counter({name: int(flags.sum()) for name, flags in bad.items()}),
-        combinations=by_combination(codes),
+        combinations=by_combination(everyone),
         missing=missing,
         infinite=infinite,
         weights=np.array([(weights < 0).sum(), (weights > 0).sum(), (weights != 1).sum()], dtype=np.int64),
         outcomes=few_values(kept, design.outcome_columns),
         kinds=kinds,
         clusters=clusters,
+        members=members,
     )
 
 
@@ -95,7 +114,7 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
                 f"a group column has more than {MAX_LEVELS} levels, such as '{min(levels)}'.",
                 "Name the column that says which group a row belongs to.",
             )
-    sums = ("rows", "dropped", "lacking", "missing", "infinite", "weights")
+    sums = ("rows", "dropped", "lacking", "missing", "infinite", "weights", "members")
     return Survey(
         **{name: getattr(one, name) + getattr(other, name) for name in sums},
         combinations=combinations,
@@ -103,6 +122,18 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
         kinds={name: _merge_kinds(kinds, other.kinds[name]) for name, kinds in one.kinds.items()},
         clusters=_distinct(np.concatenate([one.clusters, other.clusters], axis=1)),
     )
+
+
+def _expected(seen: Survey) -> Survey:
+    """Expected numbers of rows, at least one, from sums of probabilities in parts."""
+
+    def whole(counts: Counter[Combination], least: int) -> Counter[Combination]:
+        return Counter({one: max(least, (total + PARTS // 2) // PARTS) for one, total in counts.items()})
+
+    kinds = {
+        name: None if one is None else {v: whole(c, 0) for v, c in one.items()} for name, one in seen.kinds.items()
+    }
+    return replace(seen, combinations=whole(seen.combinations, 1), kinds=kinds)
 
 
 def _merge_kinds(one: Kinds | None, other: Kinds | None) -> Kinds | None:
@@ -137,8 +168,11 @@ def survey(
 ) -> Surveyed:
     """Look at all rows once; those that agree in the columns `together` form a cluster, unless one is named."""
     question, keying = design.question, Keying(design.question.seed)
-    work = partial(_survey_batch, design=design, columns=columns, keying=keying, together=together)
-    seen = run(engine, work, columns.read, merge_surveys)
+    membership = fit_membership(engine, design, columns)
+    how = partial(_survey_batch, design=design, columns=columns, keying=keying)
+    seen = run(engine, partial(how, together=together, membership=membership), columns.read, merge_surveys)
+    if membership is not None:
+        seen = _expected(seen)
     needed = (*columns.numeric, *columns.labels)
     lacking = [f"{seen.lacking[name]:,} in '{name}'" for name in dict.fromkeys(needed) if seen.lacking[name]]
     if lacking and not drop_missing:
@@ -155,12 +189,15 @@ def survey(
 
     named = sorted(seen.combinations)
     counts = np.array([seen.combinations[one] for one in named], dtype=np.int64)
-    table = pl.DataFrame({name: [one[c] for one in named] for c, name in enumerate(question.group)})
-    groups = read_groups(Rows(nw.from_native(table, eager_only=True)), design.groups, counts)
-    kept = int(counts[groups.keep].sum())
-    if kept < counts.sum():
-        cautions.append(Caution("groups", f"{counts.sum() - kept:,} rows of other groups are left out."))
+    by = question.group if membership is None else (NAME,)
+    table = pl.DataFrame({name: [one[c] for one in named] for c, name in enumerate(by)})
+    groups = read_groups(Rows(nw.from_native(table, eager_only=True)), replace(design.groups, columns=by), counts)
+    kept = int(counts[groups.keep].sum()) if membership is None else seen.members
+    if kept < seen.rows - seen.dropped:
+        cautions.append(Caution("groups", f"{seen.rows - seen.dropped - kept:,} rows of other groups are left out."))
     cautions += [Caution(f"group note {i}", note) for i, note in enumerate(groups.notes)]
+    if membership is not None and membership.estimators and question.assume is not None:
+        cautions.append(Caution(PROBABILITIES, f"groups are known by probability only. {ASSUMED[question.assume]}"))
     attributes = groups.grouping.attributes
     check_claim(question.claim, [one.levels for one in attributes], [measure.label for measure in question.accuracy])
     if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
@@ -185,6 +222,7 @@ def survey(
         keying=keying,
         together=together,
         complete=not seen.dropped,
+        membership=membership,
     )
     clusters = None
     if question.cluster is not None or together:

@@ -17,6 +17,7 @@ Ask = Literal["both", "accuracy", "fairness"]
 # Of accuracy: one for all, or a table whose keys are groups or utilities; those of an inner table are groups.
 Delta: TypeAlias = float | Mapping[str, float | Mapping[str, float]]
 GapDelta: TypeAlias = float | Mapping[str, float]  # one for all, or a table whose keys are utilities
+WEIGHTED, LINEAR = "weighted", "linear"  # two estimates of a group that is known by probability
 # Fields of a claim that say what the data mean: a result keeps them beside the claim, and they need the data.
 MEANINGS = ("selection", "lower_is_better")
 
@@ -94,7 +95,7 @@ class Claim:
     def delta_of(self, group: str, utility: str) -> float:
         """How much more accurate a group must be, in a utility."""
         delta = delta_in(self.delta_accuracy, utility)
-        return delta[group] if isinstance(delta, Mapping) else delta
+        return delta[group if group in delta else plain_group(group)] if isinstance(delta, Mapping) else delta
 
     def gap_delta(self, utility: str) -> float:
         return self.delta_fairness[utility] if isinstance(self.delta_fairness, Mapping) else self.delta_fairness
@@ -102,6 +103,20 @@ class Claim:
     def to_dict(self) -> dict[str, Any]:
         """The sizes that are asked for, as plain data; `MEANINGS` are not among them."""
         return {name: value for name, value in asdict(self).items() if name not in MEANINGS}
+
+
+def estimate_of(group: str, estimator: str) -> str:
+    """What outputs call a group, known by probability, of which there are several estimates."""
+    return f"{group} ({estimator})"
+
+
+def plain_group(name: str) -> str:
+    """The group that an estimate is of.
+
+    >>> plain_group(estimate_of("black", LINEAR)), plain_group("black")
+    ('black', 'black')
+    """
+    return name.removesuffix(f" ({WEIGHTED})").removesuffix(f" ({LINEAR})")
 
 
 def delta_in(delta: Delta, utility: str) -> float | Mapping[str, float]:

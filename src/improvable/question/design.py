@@ -3,17 +3,33 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 from improvable.errors import OptionError
 from improvable.question.catalog import as_accuracy, as_utility
 from improvable.question.claim import MEANINGS, Claim, make_claim
 from improvable.question.options import as_names, as_specs, check_choice, check_integer, check_number, check_types
-from improvable.question.settings import SETTINGS, Groups, Method, Settings, plain_about
+from improvable.question.settings import SETTINGS, Assume, Groups, Method, Settings, plain_about
 from improvable.question.utility import Measure, Selection, Utility
 
 MIN_DRAWS, MAX_DRAWS = 100, 10_000_000
 MAX_SEED = (1 << 128) - 1
+Assumed = Assume | Literal["known"] | None
+
+WEIGHTED_RIGHT = "among people with the same probabilities, outcomes and decisions do not depend on the group"
+LINEAR_RIGHT = "within a group, outcomes and decisions do not depend on the probabilities"
+ASSUMED: dict[str, str] = {
+    "between": "Every condition has two estimates, weighted by the probabilities and by regression on them (linear), "
+    f"and both must show it. The first is right if {WEIGHTED_RIGHT}, the second if {LINEAR_RIGHT}. The truth lies "
+    "between them if what remains of either points the same way, which the data cannot show.",
+    "probabilities only": f"Groups are weighted by probability, which is right only if {WEIGHTED_RIGHT}. Names and "
+    "places seldom tell all that groups differ in: gaps then look smaller than they are.",
+    "group only": f"Groups are estimated by regression on the probabilities, which is right only if {LINEAR_RIGHT}. "
+    "Where they do, gaps can look larger than they are.",
+    "known": "The rows whose group is known correct the others, which is right if they are a random sample; nothing "
+    "else is assumed.",
+}
+"""What makes probabilities of groups enough, in words."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +37,7 @@ class Question:
     """What a result remembers of what was asked: columns, measures, claim, level. Plain data."""
 
     outcome: str
-    group: tuple[str, ...]  # columns
+    group: tuple[str, ...]  # columns: of groups, or of their probabilities
     accuracy: tuple[Measure, ...]
     fairness: tuple[Measure, ...]
     claim: Claim
@@ -34,6 +50,7 @@ class Question:
     method: Method | None = None  # how draws are made; None lets the number of cells decide
     outcome_range: tuple[float, float] | None = None  # the lowest and the highest outcome that there can be
     about: dict[str, Any] = field(default_factory=dict)  # what was given of `About`
+    assume: Assumed = None  # what makes probabilities of groups enough; None without these
 
     @property
     def selection(self) -> Selection:
@@ -93,6 +110,13 @@ class Design:
         return list(dict.fromkeys([self.question.outcome, *named]))
 
     @property
+    def labeled(self) -> tuple[str, ...]:
+        """Columns of groups, not of their probabilities."""
+        if not self.groups.probabilities:
+            return self.question.group
+        return () if self.groups.known is None else (self.groups.known,)
+
+    @property
     def label_columns(self) -> list[str]:
         named = (self.question.cluster, self.question.stratum)
         return [*self.question.group, *(name for name in named if name is not None)]
@@ -100,17 +124,21 @@ class Design:
 
 def make_design(settings: Settings) -> Design:
     """Check the question before any row is read."""
-    outcome, columns, weight = settings.outcome, as_names(settings.group), settings.weight
-    if not columns:
-        raise OptionError("no group column is named.", "Name the column that says which group a row belongs to.")
-    if outcome in columns:
-        raise OptionError(f"'{outcome}' is named as outcome and as group.", "They must be two columns.")
-    if weight is not None and weight in (outcome, *columns, settings.cluster):
-        raise OptionError(f"'{weight}' is named as weight and as something else.", "Name the column of weights.")
     for setting in SETTINGS.values():
         value = getattr(settings, setting.name)
         if setting.choices and value is not None:
             check_choice(setting.name, value, setting.choices)
+    outcome, columns, weight = settings.outcome, as_names(settings.group), settings.weight
+    assumed = _check_probabilities(settings)
+    if settings.probabilities:
+        columns = tuple(column for _, column in sorted(settings.probabilities.items()))
+    if not columns:
+        hint = "Name the column that says which group a row belongs to: `group=...`."
+        raise OptionError("no group column is named.", hint)
+    if outcome in columns:
+        raise OptionError(f"'{outcome}' is named as outcome and as group.", "They must be two columns.")
+    if weight is not None and weight in (outcome, *columns, settings.cluster):
+        raise OptionError(f"'{weight}' is named as weight and as something else.", "Name the column of weights.")
     check_integer("min_group", settings.min_group, 0)
     lower = bool(settings.lower_is_better)
     named = [as_accuracy(spec, lower) for spec in as_specs(settings.accuracy)]
@@ -145,9 +173,11 @@ def make_design(settings: Settings) -> Design:
         seed=int(settings.seed),
         outcome_range=None if ends is None else (float(ends[0]), float(ends[1])),
         about=plain_about(settings),
+        assume=assumed,
         **{name: getattr(settings, name) for name in ("weight", "cluster", "stratum", "method")},
     )
-    levels: dict[str, Any] = {name: getattr(settings, name) for name in ("cross", "small")}
+    named_so = ("cross", "small", "probabilities", "assume", "known", "rake")
+    levels: dict[str, Any] = {name: getattr(settings, name) for name in named_so}
     return Design(
         question=question,
         groups=Groups(columns, only=settings.groups or (), min_group=int(settings.min_group), **levels),
@@ -156,3 +186,38 @@ def make_design(settings: Settings) -> Design:
         fairness=tuple(measured.index(utility) for utility in fairnesses),
         formulas=formulas,
     )
+
+
+def _check_probabilities(settings: Settings) -> Assumed:
+    """What makes probabilities of groups enough; None where groups are known."""
+    given = settings.probabilities
+    if not given:
+        for name in ("assume", "known", "rake"):
+            if getattr(settings, name) is not None:
+                hint = "Name the column of each group's probability: `probabilities={'white': 'p_white', ...}`."
+                raise OptionError(f"`{name}` goes with probabilities of groups.", hint)
+        return None
+    if as_names(settings.group):
+        raise OptionError("groups are named by a column and by probabilities.", "Give one of them; see `known`.")
+    if settings.groups or settings.cross or settings.small != "refuse":
+        hint = "Name in `probabilities` the groups that count, and no others."
+        raise OptionError("`groups`, `cross` and `small` are for groups that are known.", hint)
+    if settings.selection_gap is not None:
+        hint = "Leave it out, and ask about the gap instead: `fairness='selection_rate'`."
+        raise OptionError("`selection_gap` needs each person's group, and groups are probabilities.", hint)
+    if len(given) < 2 or len(set(given.values())) < len(given):
+        hint = "Name at least two groups, each with a column of its own."
+        raise OptionError(f"`probabilities` has {', '.join(f'{g}={c}' for g, c in given.items())}.", hint)
+    if settings.rake is not None:
+        shares = [*settings.rake.values()]
+        if set(settings.rake) != set(given) or min(shares) <= 0 or sum(shares) > 1 + 1e-9:
+            hint = "Give one share above 0 for every group of `probabilities`; they sum to at most 1."
+            raise OptionError(f"`rake` is {dict(settings.rake)}.", hint)
+    if settings.known is not None:
+        if settings.assume is not None:
+            raise OptionError("`assume` and `known` are both given.", "Known groups need no assumption; leave it out.")
+        return "known"
+    if settings.assume in (None, "between") and isinstance(settings.overall, Mapping):
+        hint = "Use `overall='population'`, or choose one estimator: `assume='probabilities only'`."
+        raise OptionError("weights of groups in `overall` need one estimate of each group.", hint)
+    return settings.assume or "between"

@@ -249,6 +249,13 @@ LABELS = Kind(
     "a table of texts", Mapping[Any, str], _plain,
     parse=lambda text: dict(_pairs(text, ":")), example="column:words, or column:words,other:words",
 )  # fmt: skip
+COLUMNS_OF = Kind(
+    "a table with a column for each group", Mapping[Any, str], _plain,
+    parse=lambda text: dict(_pairs(text, "=")), example="white=p_white,black=p_black",
+)  # fmt: skip
+SHARES = Kind(
+    "a table with a share for each group", Mapping[Any, float], _plain, parse=_numbers, example="white:0.6,black:0.4"
+)
 DELTA = Kind(
     "a number, or a table with one for each group or utility", float | Mapping, _plain, parse=parse_delta,
     example="0.05, or white:0.02,black:0, or calibration:0.02,lift@white:0,lift@black:0.1",

@@ -18,6 +18,7 @@ Declaration = dict[str, dict[str, Any]]
 # Settings of earlier versions: those whose tests were not valid, and those with another name.
 GONE = ("folds", "combine", "tolerance", "most_splits")
 RENAMED = {"splits": "repetitions"}
+INSTEAD = {"group": ("probabilities",)}  # what may be said in the place of a setting that must be said
 # An algorithm in writing: a column of decisions, or a score with a capacity or a cutoff.
 WAYS = ({"decision"}, {"score", "capacity"}, {"score", "above"})
 
@@ -49,7 +50,7 @@ def stated(settings: Settings) -> Iterator[tuple[Setting, Any]]:
         void = setting.needs is not None and getattr(settings, setting.needs[0]) != setting.needs[1]
         void |= setting.name == "seed" and (settings.challenge is not None or settings.challenge_source is not None)
         void |= setting.name == "capacity" and value == written.get("capacity")
-        void |= setting.name == "protected" and not value
+        void |= setting.name in ("protected", "group") and not value
         if value is not None and value != {} and not void:
             yield setting, value
 
@@ -95,7 +96,7 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
                 arguments[keys[key].name] = value
     for name, setting in SETTINGS.items():
         where = f"[{setting.section}] {setting.key}"
-        if name in ("outcome", "group", "rule") and name not in arguments:
+        if name in ("outcome", "group", "rule") and not arguments.keys() & {name, *INSTEAD.get(name, ())}:
             raise OptionError(f"the protocol does not say {where}.", "Declare it before you run anything.")
         other, value = setting.needs or ("", None)
         if name in arguments and other and arguments.get(other) != value:

@@ -21,6 +21,7 @@ from improvable.question.utility import Utility
 
 Scheme = Literal["forward", "split"]
 Small = Literal["refuse", "pool"]
+Assume = Literal["between", "group only", "probabilities only"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
 Capacity = float | Literal["same", "status_quo"] | None
@@ -35,6 +36,22 @@ class _Levels:
     cross: bool = o.of_groups("Cross several group columns into intersections.", False)
     min_group: int = o.of_groups("Groups with fewer rows are small.", 0)
     small: Small = o.of_groups("Refuse small groups, or pool them into one.", "refuse")
+    probabilities: Mapping[str, str] | None = o.of_groups(
+        "Instead of a group column: a column with the probability of each group, white=p_white,black=p_black.", None,
+        kind=o.COLUMNS_OF, flag="--group-probabilities",
+    )  # fmt: skip
+    assume: Assume | None = o.of_groups(
+        "With probabilities: what else tells the outcome, given the probabilities or given the group; or either.", None,
+        unset="between, with probabilities", commands=o.TESTING,
+    )  # fmt: skip
+    known: str | None = o.of_groups(
+        "With probabilities: column of the groups that are known, for a random sample of the rows.", None,
+        flag="--known-groups",
+    )  # fmt: skip
+    rake: Mapping[str, float] | None = o.of_groups(
+        "With probabilities: known shares of the groups, to which these are raked: white:0.6,black:0.4.", None,
+        kind=o.SHARES, flag="--group-shares",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,9 +69,21 @@ class Groups(_Levels):
         Levels with fewer rows are small.
     small : {"refuse", "pool"}
         What happens to small levels.
+    probabilities : mapping from group to column, optional
+        Instead of `columns`, where groups are not known: ``{"white": "p_white", "black": "p_black"}``. In a row they
+        sum to at most 1; the rest belongs to no group.
+    assume : {"between", "group only", "probabilities only"}, optional
+        What makes them enough. "probabilities only": among people with the same probabilities, outcomes and decisions
+        do not depend on the group (weighted means). "group only": within a group they do not depend on the
+        probabilities (regression). "between", the default: the truth lies between the two, so both must show it.
+    known : str, optional
+        Column of the groups that are known, empty elsewhere, for a random sample of the rows: it corrects the others,
+        and nothing is assumed.
+    rake : mapping from group to share, optional
+        Known shares of the groups among the rows; odds are multiplied until the probabilities have them as means.
     """
 
-    columns: str | Sequence[str]
+    columns: str | Sequence[str] = ()
     _: KW_ONLY
     only: Sequence[str] = ()
 
@@ -68,7 +97,7 @@ class _Asked:
     """What a question names: columns, algorithms, utilities."""
 
     outcome: str = o.of_columns("Column of outcomes.")
-    group: str | Sequence[str] = o.of_columns("Column of groups; several as race,sex must all improve.")
+    group: str | Sequence[str] = o.of_columns("Column of groups; several as race,sex must all improve.", ())
     weight: str | None = o.of_columns("Column of row weights.", None)
     cluster: str | None = o.of_columns("Column of clusters; each stays whole in every block and draw.", None)
     stratum: str | None = o.of_columns("Column of a survey's strata; clusters are resampled within them.", None)

@@ -75,7 +75,8 @@ def title_block(facts: Facts, data: str | None = None) -> Title:
 
 
 def answer_block(facts: Facts) -> Answer:
-    firm = (wording.at_most_words, p_words, wording.rerun_words, wording.shortfall_words, wording.differing_words)
+    firm = [wording.at_most_words, p_words, wording.rerun_words, wording.shortfall_words, wording.tipping_words]
+    firm.append(wording.differing_words)
     said = [say(facts) for say in firm] + ([wording.error_words(facts)] if facts["reject"] else [])
     return Answer(
         shown=facts["reject"],

@@ -8,7 +8,7 @@ from improvable.report.blocks import Table
 from improvable.report.labels import labeled
 from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
-from improvable.results.wording import draws_text, harm_words, rerun_words, seal_words, shortfall_words
+from improvable.results.wording import draws_text, harm_words, rerun_words, seal_words, shortfall_words, tipping_words
 
 _SPECIAL = {
     **{character: rf"\{character}" for character in "{}$&#%_"},
@@ -105,5 +105,5 @@ def _caption(facts: Facts) -> str:
         text += f" The lower median $p$-value is {map_cells([facts['p_value_text']])[0]}."
     text += " Bold: the condition that decides."
     harmed = " ".join(harm_words(gap, facts) for gap in facts["disparities"])
-    said = [harmed, shortfall_words(facts), rerun_words(facts), seal_words(facts)]
+    said = [harmed, shortfall_words(facts), tipping_words(facts), rerun_words(facts), seal_words(facts)]
     return " ".join([text, *(escaped(words) for words in said if words)])

@@ -68,7 +68,8 @@ def summary(result: Result, *, verbose: bool = False, cautions: bool = True, spe
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
     parts = [paragraphs([wording.verdict_line(facts), wording.at_most_words(facts), *beside])]
     parts += [estimates(raw, facts), gap_notes(raw, facts), who_changes(facts), paragraph(aim_words(facts))]
-    firm = (wording.decision, wording.shortfall_words, wording.rerun_words, wording.differing_words)
+    firm = [wording.decision, wording.shortfall_words, wording.tipping_words, wording.rerun_words]
+    firm.append(wording.differing_words)
     parts += [paragraph(" ".join(filter(None, (say(facts) for say in firm)))), paragraph(wording.limits(facts))]
     parts += details(facts) if verbose else []
     parts.append(paragraph(wording.seal_words(facts)))

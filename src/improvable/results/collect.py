@@ -27,6 +27,7 @@ from improvable.results.facts import (
     RepetitionFacts,
     RerunFacts,
     ShortfallFacts,
+    TippingFacts,
     TurnFacts,
     UtilityFacts,
 )
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1e9
 """Needing more rows than this is as good as no number being enough."""
-ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "alpha", "weight", "cluster",
-         "stratum", "draws", "seed")  # fmt: skip
+ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "assume", "alpha", "weight",
+         "cluster", "stratum", "draws", "seed")  # fmt: skip
 CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "protected", "overall")
 """What facts take from the question and from its claim under the same names."""
 
@@ -81,6 +82,10 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         "people": {} if shares is None else {group: _people(repetitions, group) for group in groups},
         "right_and_wrong": {} if shares is None else _right_and_wrong(repetitions),
         "p_plain": _p_plain(repetitions),
+        "tipping_curve": (curve := _tipping_curve(repetitions)),
+        "tipping_point": max((one["gamma"] for one in curve if one["p_value"] < result.level), default=None)
+        if result.reject
+        else None,
         "repetitions": repetitions,
         "rerun": _rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
         "shortfall": None if result.reject else _shortfall_facts(result, int(own["rows"])),
@@ -164,6 +169,14 @@ def _right_and_wrong(repetitions: Sequence[RepetitionFacts]) -> dict[str, dict[s
         group: {way: {"rows": mean(group, way, "rows"), "people": mean(group, way, "people")} for way in WAYS}
         for group in found[0]
     }
+
+
+def _tipping_curve(repetitions: Sequence[RepetitionFacts]) -> list[TippingFacts]:
+    """The p-value at each Gamma: the lower median over repetitions."""
+    every = zip(*(one["tipping"] for one in repetitions), strict=True)
+    return [
+        {"gamma": same[0]["gamma"], "p_value": float(lower_median([one["p_value"] for one in same]))} for same in every
+    ]
 
 
 def _p_plain(repetitions: Sequence[RepetitionFacts]) -> float | None:

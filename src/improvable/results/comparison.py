@@ -203,7 +203,7 @@ def _from_stored(meta: dict[str, Any], arrays: dict[str, Any], question: Questio
         member, levels = attribute.member, len(attribute.levels)
         if member.dtype.kind != "i" or member.shape != (strata,) or len(set(attribute.levels)) < levels:
             raise ValueError("groups of another shape")
-        if member.min() < 0 or member.max() >= levels:
+        if member.min() < -1 or member.max() >= levels:
             raise ValueError("groups that are not there")
     read = [place for one in evidence.measures for _, place in one.reads]
     there = all(0 <= m < len(evidence.measures) for m in evidence.asked) and all(0 <= m < measures for m in read)

@@ -124,6 +124,11 @@ class CorrectionFacts(TypedDict):
     group: str
 
 
+class TippingFacts(TypedDict):
+    gamma: Annotated[float, (1, None)]
+    p_value: Probability
+
+
 class CountFacts(TypedDict):
     """What a repetition counts: computed once, by `procedure/evaluate`, and stored, loaded and stated as it is.
 
@@ -137,6 +142,7 @@ class CountFacts(TypedDict):
     share_selected_by_group: dict[str, dict[str, float]]
     effective_rows: dict[str, dict[str, float]]
     differing_rows: dict[str, DifferingFacts]
+    tipping: list[TippingFacts]
     corrections: list[CorrectionFacts]
     p_plain: Probability | None
     changes: dict[str, dict[str, ChangeFacts]]
@@ -316,6 +322,7 @@ class Facts(TypedDict):
     outcome_range: Annotated[list[float], (2, 2)] | None
     selection: Annotated[str, ("benefit", "burden")]
     group: list[str]
+    assume: Annotated[str | None, ("between", "group only", "probabilities only", "known", None)]
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
     ask: Annotated[str, ("both", "accuracy", "fairness")]
@@ -346,6 +353,8 @@ class Facts(TypedDict):
     people: dict[str, dict[str, PersonFacts]]
     right_and_wrong: dict[str, dict[str, TurnFacts]]
     p_plain: Probability | None
+    tipping_curve: list[TippingFacts]
+    tipping_point: float | None
     repetitions: Annotated[list[RepetitionFacts], (1, None)]
     rerun: RerunFacts | None
     shortfall: ShortfallFacts | None

@@ -22,6 +22,15 @@ CORRECTED = {
 """What draws are corrected for, by the reason that a result states."""
 
 
+CONDITION = {
+    "between": "the truth lies between the two estimates of each probable group",
+    "probabilities only": "given the probabilities, nothing depends on the group",
+    "group only": "given the group, nothing depends on the probabilities",
+    "known": "the rows whose group is known are a random sample",
+}
+"""What makes probabilities of groups enough, in a few words."""
+
+
 def rows_words(facts: Facts) -> str:
     return f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
 
@@ -184,8 +193,22 @@ def alternative_hypothesis(facts: Facts) -> str:
 
 def verdict(facts: Facts) -> str:
     """What was found: in plain words, then as statisticians say it, then how firm it is."""
-    said = (plain_verdict, at_most_words, decision, shortfall_words, rerun_words)
+    said = (plain_verdict, at_most_words, decision, shortfall_words, tipping_words, rerun_words)
     return " ".join(filter(None, (say(facts) for say in said)))
+
+
+def tipping_words(facts: Facts) -> str:
+    """How strongly membership may depend on what is measured beyond the probabilities; empty if nothing is shown."""
+    curve, point = facts["tipping_curve"], facts["tipping_point"]
+    if not facts["reject"] or not curve:
+        return ""
+    if point is None:
+        return "Weighted by probability, even memberships that follow the probabilities exactly do not show it."
+    most = "at least " if point == curve[-1]["gamma"] else ""
+    return (
+        f"Weighted by probability, it stays shown in the worst case as long as what is measured changes the odds of "
+        f"being in a group by no more than a factor of {most}{point:g} beyond the probabilities."
+    )
 
 
 def answer_words(facts: Facts) -> str:
@@ -290,9 +313,10 @@ def limits(facts: Facts) -> str:
 
 def error_words(facts: Facts) -> str:
     """What yes is worth: how often it would be said where it is not so."""
+    given = f", if {CONDITION[facts['assume']]}" if facts["assume"] in CONDITION else ""
     return (
         f"If there were no such improvement, {_test(facts)} would say yes at most {100 * facts['alpha']:g}% of the "
-        "time: proven for large samples, simulated for small ones."
+        f"time{given}: proven for large samples, simulated for small ones."
     )
 
 

@@ -200,7 +200,7 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
     # What each block of cells is called; with clusters there is one block for all.
     attributes = repetition.evidence.attributes
     blocks = range(attributes[0].member.size)
-    names = [" and ".join(one.levels[one.member[block]] for one in attributes) for block in blocks]
+    names = [" and ".join(repetition.evidence.groups_of(block)) for block in blocks]
     merged = [_pooled(cells, smallest, names) for cells in strata]
     lost = sum(len(a.counts) - len(b.counts) for a, b in zip(strata, merged, strict=True))
     return replace(counted, strata=tuple(merged)), lost
@@ -271,7 +271,9 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
         check_types(attribute)
     strata = attributes[0].member.size
     levels = max(strata, *(len(attribute.levels) for attribute in attributes))
-    if any(one.member.shape != (strata,) or not set(one.member) <= set(range(len(one.levels))) for one in attributes):
+    if any(
+        one.member.shape != (strata,) or not set(one.member) <= set(range(-1, len(one.levels))) for one in attributes
+    ):
         raise ValueError("groups of another shape")
     if levels > MAX_LEVELS or question.draws * strata * len(design.utilities) * 4 > MAX_DRAWN:
         raise ReceivedError(f"asks for {question.draws:,} draws of {levels:,} groups, too many to draw again here")

@@ -28,6 +28,7 @@ OTHERS = {
     "feature": "a candidate may read it",
     "left_out": "leave it out",
     "group": "more groups to compare",
+    "probability": "probability of a group, as is the column of groups above",
     "row_id": "id of a row",
     "weight": "sampling weight",
     "cluster": "which rows belong together",
@@ -98,6 +99,22 @@ class Roles:
     def one(self, role: str) -> str:
         """The column of a role; empty where there is none."""
         return next(iter(self.of(role)), "")
+
+    @property
+    def groups(self) -> list[str]:
+        """Columns of known groups."""
+        return [] if self.probabilities else self.of("group")
+
+    @property
+    def probabilities(self) -> dict[str, str]:
+        """The column of each group's probability, by the group: p_white is that of white."""
+        columns = self.of("group", "probability") if self.of("probability") else []
+        return {name.removeprefix("p_") or name: name for name in columns}
+
+    @property
+    def named_groups(self) -> list[str]:
+        """What divides people into groups, for sentences."""
+        return self.groups or [f"{group} (by probability)" for group in self.probabilities]
 
     @property
     def algorithm(self) -> str:
@@ -294,7 +311,8 @@ def options(answers: Mapping[str, Any]) -> list[str]:
         algorithm.append(("--capacity", "same"))
     return _words(
         ("--outcome", roles.one("outcome")),
-        *(("--group", quoted(name)) for name in roles.of("group")),
+        *(("--group", quoted(name)) for name in roles.groups),
+        ("--group-probabilities", ",".join(quoted(f"{group}={name}") for group, name in roles.probabilities.items())),
         ("--positive", ",".join(meant)),
         ("--lower-is-better", roles.better == "lower"),
         *algorithm,

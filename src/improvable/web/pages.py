@@ -135,9 +135,9 @@ async def counted(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
     roles, reading = roles_of(answers), answers["reading"]
     asked = {
         "format": answers.get("format", {}), "positive": dict(roles.positive), "na": parse_names(reading["na"]),
-        "strip": reading["spelling"] == "one", "group": roles.of("group"),
+        "strip": reading["spelling"] == "one", "group": roles.groups,
         "numeric": roles.of("outcome", "decision", "score", "weight"), "recoded": roles.of("outcome", "decision"),
-        "labels": roles.of("group", "cluster", "stratum"), "score": roles.one("score"),
+        "labels": roles.of("group", "probability", "cluster", "stratum"), "score": roles.one("score"),
         "least": float(roles.score["least"]) if roles.score.get("cut") == "least" else None,
     }  # fmt: skip
     return await _read_file(case, asked, "the rows could not be counted.")

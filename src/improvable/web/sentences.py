@@ -114,7 +114,7 @@ def declared(answers: Mapping[str, Any], found: Mapping[str, Any], noticed: Mapp
         ("Algorithm in use", f"It selects {selects_words(roles)}. Being selected is a {asked['selection']}."),
         ("Aim", f"It should select {should_words(roles)}{stated}."),
         ("Question", f"Is there a rule that selects {'the same' if same else 'any'} share of people, {accurate} for "
-                     f"every group of {' and '.join(roles.of('group'))}, and has a {shrink} gap between them?"),
+                     f"every group of {' and '.join(roles.named_groups)}, and has a {shrink} gap between them?"),
         ("Accuracy", f"{_upper(words[asked['accuracy']])}."),
         ("Gap", f"{_upper(words[asked['fairness']])}."),
         ("Candidates", f"Algorithms that may be better, found by {RULES[asked['rule']]}. They may read "

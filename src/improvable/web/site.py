@@ -87,7 +87,7 @@ def _subtitle(case: Case | None) -> str:
     roles, rows = roles_of(case.answers), case.read("columns.json").get("rows")
     parts = [case.answers["file"], f"{rows:,} rows" if rows else ""]
     if roles.one("outcome"):
-        parts += [f"outcome: {roles.one('outcome')}", f"groups: {', '.join(roles.of('group'))}"]
+        parts += [f"outcome: {roles.one('outcome')}", f"groups: {', '.join(roles.named_groups)}"]
     return " · ".join(part for part in parts if part)
 
 

@@ -41,10 +41,10 @@ from improvable.algorithms.rules.predictive import PredictiveRule, predictive_ru
 from improvable.algorithms.thresholds import Threshold, ThresholdedScore, score_unit, settle, tied_share
 from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
-from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W, contributions
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, contributions
 from improvable.inference.components import Condition, conditions
 from improvable.inference.evidence import Evidence
-from improvable.inference.statistics import slopes_of, utilities_of
+from improvable.inference.influence import slopes_by_stratum
 from improvable.question.claim import Claim
 
 LEARNER = "lasso"
@@ -74,6 +74,8 @@ class AimRule:
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         if training.numeric_decisions or training.constraints.selection_gap is not None:
             return self.learner.select(training, status_quo)  # prices and bounds on rates leave nothing to aim with
+        if training.sample.spread is not None:
+            return self.learner.select(training, status_quo)  # it would aim at groups that nobody knows
         problem = Problem.of(training, status_quo)
         rows, encoder = (training, None) if self.learner.raw else training.as_numbers()
         learned = learn(problem, rows, self.learner)
@@ -173,7 +175,7 @@ class Problem:
         after = self.base + self.gain * decisions[:, None, None]
         evidence = self._compared(after)
         every = self._conditions(evidence)
-        slopes = np.stack([_slopes(one, evidence) for one in every])
+        slopes = np.stack([slopes_by_stratum(one, evidence) for one in every])
         mine, theirs = (
             np.einsum("nmp,cnmp->cn", part, slopes[:, :, :, t][:, self.codes]) * self.weights
             for t, part in ((CANDIDATE, after), (STATUS_QUO, self.now))
@@ -208,20 +210,6 @@ class Problem:
         edge = scores[order[min(last, len(order) - 1)]]
         share = tied_share(scores, float(edge), self.capacity, self.weights)
         return np.where(scores == edge, share, scores > edge)
-
-
-def _slopes(condition: Condition, evidence: Evidence) -> FloatArray:
-    """By how much a row of each stratum moves a condition, by what it adds to u and to w: (S, M, 2 algorithms, 2)."""
-    m, coefficients = condition.measure, condition.coefficients
-    totals = np.zeros((len(coefficients), *evidence.sums.shape[1:]))
-    np.add.at(totals, condition.member, evidence.sums)
-    utilities, out = utilities_of(totals), np.zeros_like(totals)
-    for at, derivative in slopes_of(utilities, evidence.measures[m], m):
-        whole, share = totals[:, at, :, W], coefficients * derivative
-        factor = np.nan_to_num(np.divide(share, whole, out=np.zeros_like(share), where=whole > 0))
-        out[:, at, :, U] = factor
-        out[:, at, :, W] = -factor * np.nan_to_num(utilities[:, at])
-    return out[condition.member]
 
 
 # What is learned from features. ----

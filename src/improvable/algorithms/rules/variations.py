@@ -172,7 +172,7 @@ class Tournament:
         keys = None if sample.clusters is None else np.unique(sample.clusters)
         clusters = None if keys is None else Clusters(keys, np.zeros(len(keys), dtype=np.int64))
         counted = counted_of(design, tally_rows(design, sample, (before, after)), clusters)
-        evidence = evidence_without_draws(design, sample.grouping.attributes, counted, None)
+        evidence = evidence_without_draws(design, sample.attributes, counted, None)
         drawable = drawable_of(evidence, counted, design.question.claim)
         evidence = with_draws(evidence, counted, drawable, DRAWS, child(training.seed, base.FIT), workers=1)
         return min(studentized_margins(evidence, design.question.claim))

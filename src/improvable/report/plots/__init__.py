@@ -7,10 +7,11 @@ from improvable.report.plots.curves import attempts, learning_curves, power_curv
 from improvable.report.plots.findings import dumbbells, p_values, people, right_and_wrong, utilities
 from improvable.report.plots.style import Chart, Plot, chart_png, chart_svg, save_chart
 from improvable.report.plots.surface import default_grids, improvement_map, intercepts, surface
+from improvable.report.plots.tipping import tipping
 
 REPORTED: dict[str, Plot] = {
     "dumbbells": dumbbells, "people": people, "right_and_wrong": right_and_wrong, "map": improvement_map,
-    "p_values": p_values,
+    "p_values": p_values, "tipping": tipping,
 }  # fmt: skip
 """Pictures of a report, in its order."""
 PICTURES: dict[str, Callable[..., Any]] = {**REPORTED, "utilities": utilities, "surface": surface}
@@ -32,5 +33,6 @@ __all__ = [
     "right_and_wrong",
     "save_chart",
     "surface",
+    "tipping",
     "utilities",
 ]

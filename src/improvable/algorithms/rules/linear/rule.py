@@ -182,6 +182,9 @@ def _state(
 ) -> tuple[LinearProblem, FloatArray, Callable[[FloatArray], LinearClassifier]]:
     """The problem on standardized features, where to start, and the way back to the features as they are."""
     sample, design = training.sample, training.design
+    if sample.spread is not None:
+        hint = "Use a rule that predicts: lasso, linear, logistic, boosting."
+        raise RuleError(f"rule '{rule.name}' reads each person's group, and groups are probabilities.", hint)
     if len(sample.grouping.attributes) != 1:
         raise RuleError(f"rule '{rule.name}' takes one group column.", "Cross several into one with `cross=True`.")
     rows = contributions_of(training, status_quo, rule.name)

@@ -1,0 +1,288 @@
+"""Groups known by probability: estimators equal a slow loop, certainty equals known groups, order does not matter."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import improvable
+from improvable import Claim, Groups, Read, Test
+from improvable.cli import run
+from improvable.results.comparison import Comparison
+
+PROBABILITIES = {"a": "p_a", "b": "p_b"}
+DECIDED: dict[str, Any] = {"outcome": "y", "status_quo": "old", "candidate": "new"}
+MEASURED: dict[str, Any] = {"accuracy": "classification_rate", "fairness": "false_positive_rate"}
+FEW = Test(draws=200)
+
+
+def people(rows: int, seed: int = 0, *, certain: bool = False, rest: bool = False) -> pl.DataFrame:
+    """People in one of two groups, or in neither, with probabilities that are calibrated, or certain."""
+    rng = np.random.default_rng(seed)
+    chances = rng.dirichlet([0.6, 0.6, 0.3 if rest else 1e-9], rows)
+    if not rest:
+        chances = np.column_stack([chances[:, 0], 1 - chances[:, 0], np.zeros(rows)])
+    group = (rng.random(rows)[:, None] > chances.cumsum(axis=1)[:, :2]).sum(axis=1)
+    x = rng.normal(size=rows) + 0.6 * (group == 1)
+    outcome = rng.random(rows) < 1 / (1 + np.exp(-x))
+    old = x + rng.normal(size=rows) + 0.4 * (group == 1) > 0.3
+    shown = np.eye(3)[group] if certain else chances
+    return pl.DataFrame({
+        "id": np.arange(rows), "y": outcome.astype(int), "old": old.astype(int), "new": (x > 0.3).astype(int), "x": x,
+        "z": rng.normal(size=rows), "w": rng.integers(1, 4, rows), "household": np.arange(rows) // 3,
+        "group": np.array(["a", "b", "c"])[group], "p_a": shown[:, 0], "p_b": shown[:, 1],
+    })  # fmt: skip
+
+
+def slow_loop(rows: pl.DataFrame, estimator: str, weight: str | None = None, known: str | None = None) -> np.ndarray:
+    """What each group's rate of correct decisions and false positive rate is, (groups, utilities, algorithms)."""
+    shares = rows.select("p_a", "p_b").to_numpy().copy()
+    for p in shares:
+        if abs(sum(p) - 1) <= 0.001:  # digits were left out
+            p /= sum(p)
+    weights = np.ones(len(rows)) if weight is None else rows[weight].to_numpy().astype(float)
+    everyone = np.column_stack([shares, 1 - shares.sum(axis=1)])
+    if everyone[:, 2].max() < 1e-9:
+        everyone = everyone[:, :2]
+    gram = np.zeros((everyone.shape[1],) * 2)
+    for p, w in zip(everyone, weights, strict=True):
+        gram += w * np.outer(p, p)
+    inverse = np.linalg.inv(gram)
+    sums = np.zeros((2, 2, 2, 2))  # group, utility, algorithm, (u, w)
+    labels = None if known is None else rows[known].to_list()
+    named = 0.0 if labels is None else sum(w for w, label in zip(weights, labels, strict=True) if label is not None)
+    for i, row in enumerate(rows.iter_rows(named=True)):
+        for g, name in enumerate("ab"):
+            if estimator == "linear":
+                factor = weights[i] * float(inverse[g] @ everyone[i])
+            else:
+                factor = weights[i] * shares[i, g]
+            if labels is not None and labels[i] is not None:
+                factor += weights[i] * weights.sum() / named * ((labels[i] == name) - shares[i, g])
+            for t, decision in enumerate((row["old"], row["new"])):
+                sums[g, 0, t] += factor * np.array([decision == row["y"], 1])
+                sums[g, 1, t] += factor * np.array([decision == 1 and row["y"] == 0, row["y"] == 0])
+    return sums[..., 0] / sums[..., 1]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("rest", [False, True])
+def test_both_estimators_equal_a_slow_loop(rest: bool, weight: str | None) -> None:
+    rows = people(400, rest=rest)
+    found = improvable.compare(
+        rows, group=Groups(probabilities=PROBABILITIES), weight=weight, test=FEW, **DECIDED, **MEASURED
+    )
+    assert [one.name for one in found.evidence.attributes] == ["probable group (weighted)", "probable group (linear)"]
+    for values, estimator in zip(found.evidence.values, ("weighted", "linear"), strict=True):
+        np.testing.assert_allclose(values, slow_loop(rows, estimator, weight), atol=1e-12)
+
+
+def test_one_assumption_is_one_estimator() -> None:
+    rows = people(400)
+    for assume, estimator in (("probabilities only", "weighted"), ("group only", "linear")):
+        group = Groups(probabilities=PROBABILITIES, assume=assume)  # type: ignore[arg-type]
+        found = improvable.compare(rows, group=group, test=FEW, **DECIDED, **MEASURED)
+        assert found.groups == ("a", "b")
+        np.testing.assert_allclose(found.evidence.values[0], slow_loop(rows, estimator), atol=1e-12)
+
+
+def test_known_groups_correct_the_others() -> None:
+    rows = people(600).with_columns(seen=pl.when(pl.col("id") % 3 == 0).then("group"))
+    found = improvable.compare(
+        rows, group=Groups(probabilities=PROBABILITIES, known="seen"), test=FEW, **DECIDED, **MEASURED
+    )
+    np.testing.assert_allclose(found.evidence.values[0], slow_loop(rows, "weighted", known="seen"), atol=1e-12)
+    whole = improvable.compare(
+        rows, group=Groups(probabilities=PROBABILITIES, known="group"), test=FEW, **DECIDED, **MEASURED
+    )
+    truth = improvable.compare(rows, group="group", test=FEW, **DECIDED, **MEASURED)
+    np.testing.assert_allclose(whole.evidence.values[0], truth.evidence.values[0], atol=1e-12)
+
+
+def same(one: Comparison, other: Comparison) -> bool:
+    for a, b in zip(one.repetitions, other.repetitions, strict=True):
+        for name in ("sums", "draws", "training"):
+            if not np.array_equal(getattr(a.evidence, name), getattr(b.evidence, name)):
+                return False
+    return one.p_value == other.p_value
+
+
+@pytest.mark.parametrize("rest", [False, True])
+@pytest.mark.parametrize("engine", ["memory", "arrow"])
+def test_certain_probabilities_are_known_groups(engine: Any, rest: bool, tmp_path: Path) -> None:
+    rows = people(900, certain=True, rest=rest)
+    path = tmp_path / "rows.parquet"
+    rows.write_parquet(path)
+    read, only = Read(engine=engine), Groups("group", only=["a", "b"])
+    by_chance = Groups(probabilities=PROBABILITIES)
+    for cluster in (None, "household"):
+        both = [
+            improvable.compare(path, group=one, weight="w", cluster=cluster, read=read, test=FEW, **DECIDED, **MEASURED)
+            for one in (only, by_chance)
+        ]
+        assert same(*both)
+        assert both[0].groups == both[1].groups
+    learned = [
+        improvable.audit(
+            path, group=one, outcome="y", status_quo="old", features=["x", "z"], row_id="id", read=read,
+            test=Test(draws=200, repetitions=2), **MEASURED,
+        )
+        for one in (only, by_chance)
+    ]  # fmt: skip
+    assert same(*learned)  # type: ignore[arg-type]
+
+
+def orders(rows: pl.DataFrame, path: Path) -> Iterator[tuple[Any, Read]]:
+    path.mkdir()
+    for part, some in enumerate(rows.sample(fraction=1.0, shuffle=True, seed=1).iter_slices(200)):
+        some.write_parquet(path / f"{part}.parquet")
+    yield rows, Read()
+    yield rows.reverse().to_pandas(), Read()
+    yield path, Read(engine="arrow")
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"known": "seen"}, {"rake": {"a": 0.3, "b": 0.7}}], ids=["plain", "known", "raked"]
+)
+@pytest.mark.parametrize("cluster", [None, "household"])
+def test_order_batches_and_engines_change_no_bit(cluster: str | None, more: dict[str, Any], tmp_path: Path) -> None:
+    rows = people(900).with_columns(seen=pl.when(pl.col("id") % 3 == 0).then("group"))
+    found = [
+        improvable.audit(
+            data, group=Groups(probabilities=PROBABILITIES, **more), outcome="y", status_quo="old", features=["x", "z"],
+            row_id="id", weight="w", cluster=cluster, read=read, test=Test(draws=200, repetitions=2), **MEASURED,
+        )
+        for data, read in orders(rows, tmp_path / "parts")
+    ]  # fmt: skip
+    for other in found[1:]:
+        assert same(found[0], other)  # type: ignore[arg-type]
+
+
+def test_a_saved_result_comes_back(tmp_path: Path) -> None:
+    found = improvable.compare(people(400), group=Groups(probabilities=PROBABILITIES), test=FEW, **DECIDED, **MEASURED)
+    found.save(tmp_path / "run")
+    assert improvable.load(tmp_path / "run").to_dict() == found.to_dict()
+    found.report(tmp_path / "report.html")
+    assert "known by probability" in (tmp_path / "report.html").read_text()
+
+
+def test_raking_gives_the_shares_asked_for() -> None:
+    rows = people(500, rest=True)
+    group = Groups(probabilities=PROBABILITIES, rake={"a": 0.5, "b": 0.3})
+    found = improvable.compare(rows, group=group, test=FEW, **DECIDED, **MEASURED)
+    np.testing.assert_allclose(found.census.weight[1:3] / 500, [0.5, 0.3], atol=1e-8)
+
+
+def test_claims_name_groups_as_they_are() -> None:
+    claim = Claim(delta_accuracy={"a": 0.01, "b": 0.0}, protected="b", selection="burden")
+    found = improvable.compare(
+        people(900), group=Groups(probabilities=PROBABILITIES), claim=claim, test=FEW, **DECIDED, **MEASURED
+    )
+    assert len(found.assessment.components) == 6
+    whole = Claim(overall="population")
+    everyone = improvable.compare(
+        people(900), group=Groups(probabilities=PROBABILITIES), claim=whole, test=FEW, **DECIDED, **MEASURED
+    )
+    rows = people(900)
+    rates = [float((rows[name] == rows["y"]).mean()) for name in ("old", "new")]
+    np.testing.assert_allclose(
+        [everyone.assessment.components[0].status_quo, everyone.assessment.components[0].candidate], rates
+    )
+
+
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    ({"probabilities": {"a": "p_a"}}, "`probabilities` has a=p_a. Name at least two groups"),
+    ({"columns": "group", "probabilities": PROBABILITIES}, "groups are named by a column and by probabilities"),
+    ({"columns": "group", "known": "group"}, "`known` goes with probabilities of groups"),
+    ({"probabilities": {"a": "x", "b": "p_b"}}, r"row 1 has .* that cannot be: x .*, p_b .*Each is between"),
+    ({"probabilities": {"a": "p_a", "b": "flat"}}, "row .* has probabilities of groups that cannot be"),
+    ({"probabilities": {"a": "flat", "b": "flat2"}}, "hardly vary: they tell 0.00% .*known="),
+    ({"probabilities": PROBABILITIES, "known": "strange"}, "'strange' has 'A', and the groups are a, b"),
+    ({"probabilities": PROBABILITIES, "known": "empty"}, "'empty' names no row's group"),
+    ({"probabilities": PROBABILITIES, "known": "group", "assume": "between"}, "`assume` and `known` are both given"),
+    ({"probabilities": PROBABILITIES, "rake": {"a": 0.5}}, "`rake` is .*one share above 0 for every group"),
+    ({"probabilities": PROBABILITIES, "rake": {"a": 0.5, "b": 0.3}}, "`rake` sums to 0.8, and those of every row to 1"),
+    ({"probabilities": PROBABILITIES, "only": ["a"]}, "are for groups that are known"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("groups", "message"), BROKEN)
+def test_broken_probabilities_are_one_line(groups: dict[str, Any], message: str) -> None:
+    half = pl.lit(0.5)
+    rows = people(300).with_columns(flat=half, flat2=half, strange=pl.lit("A"), empty=pl.lit(None, pl.String))
+    rows = rows.with_columns(x=pl.col("x") + 9)
+    with pytest.raises(improvable.ImprovableError, match=message) as caught:
+        improvable.compare(rows, group=Groups(**groups), **DECIDED, **MEASURED)
+    assert "\n" not in str(caught.value)
+
+
+def test_rules_that_read_the_group_say_so() -> None:
+    rows, asked = people(600), {"outcome": "y", "status_quo": "old", "features": ["x", "z"], **MEASURED}
+    test = Test(draws=200, repetitions=2)
+    with pytest.raises(improvable.ImprovableError, match="reads each person's group, and groups are probabilities"):
+        improvable.audit(rows, group=Groups(probabilities=PROBABILITIES), rule="linear_search", test=test, **asked)
+    aimed, plain = (
+        improvable.audit(rows, group=Groups(probabilities=PROBABILITIES), rule=rule, test=test, **asked)
+        for rule in ("aim", "lasso")
+    )
+    assert aimed.p_value == plain.p_value
+
+
+def test_the_command_line_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.csv"
+    people(600).write_csv(path)
+    words = ["audit", str(path), "--outcome", "y", "--group-probabilities", "a=p_a,b=p_b", "--decision", "old",
+             "--features", "x,z", "--draws", "200", "--repetitions", "2", "--accuracy", "classification_rate",
+             "--group-shares", "a:0.4,b:0.6", "--row-id", "id", "--out", str(tmp_path / "run")]  # fmt: skip
+    assert run(words) == 0
+    out = capsys.readouterr().out
+    assert "a (weighted)" in out
+    assert "b (linear)" in out
+    assert "groups are known by probability only" in " ".join(out.split())
+    assert run(["report", str(tmp_path / "run"), "--to", str(tmp_path / "report.html")]) == 0
+
+
+def test_the_tipping_point_starts_at_the_weighted_estimate_and_falls(tmp_path: Path) -> None:
+    weighted = Groups(probabilities=PROBABILITIES, assume="probabilities only")
+    claim = Claim(ask="accuracy")
+    found = improvable.compare(people(900), group=weighted, claim=claim, test=FEW, **DECIDED, **MEASURED)
+    facts = found.to_dict()
+    curve = [(one["gamma"], one["p_value"]) for one in facts["tipping_curve"]]
+    assert curve[0] == (1.0, found.p_value)
+    assert [p for _, p in curve] == sorted(p for _, p in curve)
+    assert found.reject
+    assert curve[-1][1] > 0.9
+    point = facts["tipping_point"]
+    assert point == max(gamma for gamma, p in curve if p < 0.05)
+    assert f"by no more than a factor of {point:g} beyond the probabilities" in " ".join(found.summary().split())
+    improvable.plots.save_chart(found.plot("tipping"), tmp_path / "tipping.svg")
+    known = improvable.compare(people(900), group="group", claim=claim, test=FEW, **DECIDED, **MEASURED).to_dict()
+    assert (known["tipping_curve"], known["tipping_point"]) == ([], None)
+
+
+def test_the_worst_membership_is_found_by_sorting() -> None:
+    rows, gamma = people(300), 1.5
+    weighted = Groups(probabilities=PROBABILITIES, assume="probabilities only")
+    claim = Claim(ask="accuracy")
+    found = improvable.compare(rows, group=weighted, claim=claim, test=FEW, **DECIDED, **MEASURED)
+    right = [(rows[name] == rows["y"]).to_numpy().astype(float) for name in ("old", "new")]
+    gain, slow = right[1] - right[0], []
+    for g, column in enumerate(("p_a", "p_b")):
+        shares = rows[column].to_numpy()
+        low, high = (shares * odds / (1 - shares + shares * odds) for odds in (1 / gamma, gamma))
+        every = [np.where(gain > cut, low, high) for cut in (-2, -1, 0, 1)]
+        worst = min(every, key=lambda member: float((member * gain).sum() / member.sum()))
+
+        def error(member: np.ndarray, gain: np.ndarray = gain) -> float:
+            mean = (member * gain).sum() / member.sum()
+            return float(np.sqrt(((member * (gain - mean) / member.sum()) ** 2).sum()))
+
+        drawn = np.diff(found.evidence.drawn[0][:, g, 0], axis=1)[:, 0]
+        moved = drawn - (shares * gain).sum() / shares.sum()
+        against = moved * error(worst) / error(shares) >= (worst * gain).sum() / worst.sum()
+        slow.append(float(against.mean()))
+    curve = {one["gamma"]: one["p_value"] for one in found.to_dict()["tipping_curve"]}
+    assert abs(curve[gamma] - max(slow)) <= 0.005
