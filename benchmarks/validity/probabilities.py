@@ -56,10 +56,11 @@ class Process:
             old, new = rng.random(rows) < wrong, rng.random(rows) < wrong
         else:
             old, new = outcome ^ better, outcome ^ worse
+        truth, known = np.where(group, "b", "a").tolist(), (rng.random(rows) < 0.1).tolist()
         return pl.DataFrame({
             "y": outcome.astype(int), "old": old.astype(int), "new": new.astype(int), "p_a": 1 - p, "p_b": p,
             "group": np.where(group, "b", "a"), "likeliest": np.where(p > 0.5, "b", "a"),
-            "seen": np.where(rng.random(rows) < 0.1, np.where(group, "b", "a"), None),
+            "seen": [one if told else None for one, told in zip(truth, known, strict=True)],
         })  # fmt: skip
 
     def p_value(self, how: str, rows: int, seed: int) -> float:

@@ -187,7 +187,7 @@ def test_claims_name_groups_as_they_are() -> None:
         people(900), group=Groups(probabilities=PROBABILITIES), claim=whole, test=FEW, **DECIDED, **MEASURED
     )
     rows = people(900)
-    rates = [float((rows[name] == rows["y"]).mean()) for name in ("old", "new")]
+    rates = [np.mean(rows[name].to_numpy() == rows["y"].to_numpy()) for name in ("old", "new")]
     np.testing.assert_allclose(
         [everyone.assessment.components[0].status_quo, everyone.assessment.components[0].candidate], rates
     )

@@ -1,5 +1,7 @@
 """Levels of groups known by probability, in short; the study is benchmarks/validity/probabilities.py."""
 
+import math
+
 import pytest
 
 from validity.probabilities import WORST, rate
@@ -9,7 +11,7 @@ ROWS, TIMES = 800, 40
 
 def at_most(level: float) -> float:
     """Three Monte Carlo errors above a level."""
-    return level + 3 * (level * (1 - level) / TIMES) ** 0.5
+    return level + 3 * math.sqrt(level * (1 - level) / TIMES)
 
 
 VALID = [

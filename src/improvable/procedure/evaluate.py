@@ -206,14 +206,10 @@ def conclude(
         },
     }
     result = Comparison(
-        question=design.question,
-        evidence=evidence,
-        counts=counts,
+        question=design.question, evidence=evidence, counts=counts, cautions=(), backend=backend,
         census=Census(tally.people(tally.sizes), tally.weights()[:, 0], tally.people(tally.selected[:, STATUS_QUO])),
-        cautions=(),
-        backend=backend,
         counted=counted if few_enough(counted) else None,
-    )
+    )  # fmt: skip
     # How many rows of each group count for either algorithm, in the utility where they are fewest.
     occupied = {
         group: tally.people(tally.occupied[:, :, mine].sum(axis=2).min(axis=0)) for group, mine in members(attributes)

@@ -98,19 +98,11 @@ def fit_part(lessons: Lessons, training: Sample, part: Part, progress: Progress)
         reference = status_quo_sums(plan.design, training, before)
         refuse_undefined_training(plan.design, reference, training.attributes, where)
     return Fitted(
-        part=part,
-        status_quo=status_quo,
-        candidate=candidate,
-        name=name,
-        sight=sight,
-        selection=selection,
-        reference=reference,
-        rows=len(training),
-        shares=(_share(before, training), _share(after, training)),
-        errors=(_share_error(before, training), _share_error(after, training)),
-        capacity=constraints.capacity,
+        part=part, status_quo=status_quo, candidate=candidate, name=name, sight=sight, selection=selection,
+        reference=reference, rows=len(training), shares=(_share(before, training), _share(after, training)),
+        errors=(_share_error(before, training), _share_error(after, training)), capacity=constraints.capacity,
         reached=reached(constraints, candidate, after, sample),
-    )
+    )  # fmt: skip
 
 
 def fit_parts(lessons: Lessons, repetition: int, progress: Progress) -> list[Fitted]:

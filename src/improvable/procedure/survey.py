@@ -92,18 +92,12 @@ def _survey_batch(
         stratum = [] if question.stratum is None else [question.stratum]
         clusters = _distinct(np.stack([keying.of(kept, names) for names in (clustered, stratum, by_group)]))
     return Survey(
-        rows=len(rows),
-        dropped=int((~keep).sum()),
+        rows=len(rows), dropped=int((~keep).sum()),
         lacking=Counter({name: int(flags.sum()) for name, flags in bad.items()}),
-        combinations=by_combination(everyone),
-        missing=missing,
-        infinite=infinite,
+        combinations=by_combination(everyone), missing=missing, infinite=infinite,
         weights=np.array([(weights < 0).sum(), (weights > 0).sum(), (weights != 1).sum()], dtype=np.int64),
-        outcomes=few_values(kept, design.outcome_columns),
-        kinds=kinds,
-        clusters=clusters,
-        members=members,
-    )
+        outcomes=few_values(kept, design.outcome_columns), kinds=kinds, clusters=clusters, members=members,
+    )  # fmt: skip
 
 
 def merge_surveys(one: Survey, other: Survey) -> Survey:

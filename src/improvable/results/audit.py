@@ -227,17 +227,13 @@ def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
     if plain["kind"] != "audit" or not conforms(numbers, list[int]) or not conforms(setting, dict[str, Any]):
         raise TypeError("kind, repetitions or setting")
     audit = Audit(
-        question=question,
-        setting=setting,
+        question=question, setting=setting,
         repetitions=tuple(read_repetition(storage.repetition_path(place, k), question, backend) for k in numbers),
         disparities=tuple(Disparity(**disparity) for disparity in plain["disparities"]),
         cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
-        census=Census(*(np.array(plain["census"][name]) for name in CENSUS)),
-        data=data,
-        fit_again=None,
-        backend=backend,
-        made=storage.read_provenance(place),
-    )
+        census=Census(*(np.array(plain["census"][name]) for name in CENSUS)), data=data, fit_again=None,
+        backend=backend, made=storage.read_provenance(place),
+    )  # fmt: skip
     for part in (*audit.disparities, *audit.cautions):
         check_types(part)
     strata = audit.repetitions[0].census.rows.shape

@@ -16,13 +16,11 @@ with weights l >= 0 that sum to one. The inner maximum selects where sum_c l_c m
 capacity. So the answer is a score of the features. The proof is in docs/explanation/method.md.
 
 *What is learned.* A row adds to the sums of its own group g, and what it adds is a line in the outcome y. So m_c needs
-E[1_g | x] = p_g(x), E[y | x] = q(x) and E[1_g y | x] = p_g (q + b_g (1 - p_g)), where b_g is by how much y differs in
-the group at the same x, taken to be constant (Robinson, 1988). All groups teach q together; to learn 1_g y for each
-group by itself has several times the noise. `p` and `q` come from a predictive rule, out of fold.
+E[1_g | x] = p_g(x), E[y | x] = q(x) and E[1_g y | x] = p_g (q + b_g (1 - p_g)), with b_g, by how much y differs in the
+group at the same x, taken to be constant (Robinson, 1988): to learn 1_g y for each group by itself has far more noise.
 
-*The last step.* Weights are found from expectations. Candidates between plain prediction and the weights found are then
-compared by the actual contributions of out-of-fold rows, and the nearest to plain prediction within `SLACK` standard
-errors of the best is taken: where the prediction does as well, there is nothing to aim at.
+*The last step.* Candidates between plain prediction and the weights found are compared by the actual contributions of
+out-of-fold rows; the nearest to prediction within `SLACK` standard errors of the best is taken.
 """
 
 from collections.abc import Callable
@@ -143,32 +141,15 @@ class Problem:
         sums = sums_by(sample.grouping.codes, sample.grouping.strata, now * weights[:, None, None])
         both = np.stack([sums, sums], axis=2)
         evidence = Evidence(
-            attributes=sample.grouping.attributes,
-            measures=design.measures,
-            accuracy=design.accuracy,
-            fairness=design.fairness,
-            sums=both,
-            draws=np.empty((0, *both.shape)),
-            training=sums,
-            units=len(before),
+            attributes=sample.grouping.attributes, measures=design.measures, accuracy=design.accuracy,
+            fairness=design.fairness, sums=both, draws=np.empty((0, *both.shape)), training=sums, units=len(before),
             chosen_here=False,
-        )
+        )  # fmt: skip
         return Problem(
-            evidence=evidence,
-            claim=design.question.claim,
-            codes=sample.grouping.codes,
-            units=sample.unit_codes(),
-            weights=weights,
-            base=out,
-            gain=into - out,
-            now=now,
-            decisions=before,
+            evidence=evidence, claim=design.question.claim, codes=sample.grouping.codes, units=sample.unit_codes(),
+            weights=weights, base=out, gain=into - out, now=now, decisions=before,
             capacity=training.constraints.capacity,
-        )
-
-    @property
-    def strata(self) -> int:
-        return len(self.evidence.sums)
+        )  # fmt: skip
 
     def at(self, decisions: FloatArray) -> Linear:
         """Margins at a candidate's decisions, and what rows move them by (the delta method)."""
@@ -287,24 +268,22 @@ def learn(problem: Problem, training: Training, learner: PredictiveRule) -> Lear
     # Only the outcome may move with a monotone feature, so that the score does.
     free = tuple(name for name in training.features if name not in monotone)
     blind = replace(training, features=free, constraints=replace(training.constraints, monotone={}))
-    members = (problem.codes[:, None] == np.arange(problem.strata)).astype(np.float64)
+    members = (problem.codes[:, None] == np.arange(len(problem.evidence.sums))).astype(np.float64)
     found = list[tuple[FittedModel, FloatArray]]()
     for one in [*asked, *(replace(blind, instead=member) for member in members.T[1:])]:
-        training.report(f"learning outcomes and groups, {len(found) + 1} of {len(asked) + problem.strata - 1}")
+        training.report(
+            f"learning outcomes and groups, {len(found) + 1} of {len(asked) + len(problem.evidence.sums) - 1}"
+        )
         found.append(learner.cross_fit(one))
     models, predicted = [one for one, _ in found], [one for _, one in found]
     outcomes, shares = np.column_stack(predicted[: len(asked)]), shares_of(np.column_stack(predicted[len(asked) :]))
     spread = np.einsum("n,ns->s", problem.weights, shares * (1 - shares))
     together = np.einsum("n,ns,nj->sj", problem.weights, members - shares, np.column_stack(columns) - outcomes)
     score = AimedScore(
-        features=training.features,
-        encoder=None,
-        outcomes=tuple(models[: len(asked)]),
-        strata=tuple(models[len(asked) :]),
+        features=training.features, encoder=None, outcomes=tuple(models[: len(asked)]),
+        strata=tuple(models[len(asked) :]), worth=np.zeros((len(problem.evidence.sums), 1 + len(asked))), rising=bool(monotone),
         differences=np.divide(together, spread[:, None], out=np.zeros_like(together), where=spread[:, None] > 0),
-        worth=np.zeros((problem.strata, 1 + len(asked))),
-        rising=bool(monotone),
-    )
+    )  # fmt: skip
     return Learned(score, lines, outcomes, shares)
 
 
@@ -412,13 +391,10 @@ def balance(
         if (own := value_of(lines[-1])) > highest:
             best, highest = here, own
         found = linprog(
-            np.append(np.zeros(count), 1.0),
+            np.append(np.zeros(count), 1.0), b_ub=np.zeros(len(lines)), b_eq=np.ones(1),
             A_ub=np.column_stack([np.stack(lines), np.full(len(lines), -1.0)]),
-            b_ub=np.zeros(len(lines)),
-            A_eq=np.append(np.ones(count), 0.0)[None],
-            b_eq=np.ones(1),
-            bounds=[(least, None)] * count + [(None, None)],
-        )
+            A_eq=np.append(np.ones(count), 0.0)[None], bounds=[(least, None)] * count + [(None, None)],
+        )  # fmt: skip
         if found.x is None or value - found.fun <= CLOSE * max(1.0, abs(found.fun)):
             break
         here = np.maximum(found.x[:-1], least)

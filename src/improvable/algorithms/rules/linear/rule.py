@@ -197,24 +197,14 @@ def _state(
     weighted = rows[:, :, 2] * count[:, None, None]
     sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(len(levels))])
     problem = LinearProblem(
-        features=features,
-        count=count,
-        group=sample.grouping.codes,
-        base=rows[:, :, 0],
-        gain=rows[:, :, 1] - rows[:, :, 0],
-        accuracy=design.accuracy,
-        fairness=design.fairness,
-        status_quo=utilities_of(sums),
-        status_quo_rows=rows[:, :, 2],
-        capacity=training.constraints.capacity,
+        features=features, count=count, group=sample.grouping.codes, base=rows[:, :, 0],
+        gain=rows[:, :, 1] - rows[:, :, 0], accuracy=design.accuracy, fairness=design.fairness,
+        status_quo=utilities_of(sums), status_quo_rows=rows[:, :, 2], capacity=training.constraints.capacity,
         signs=np.array([0, *(training.constraints.monotone.get(name, 0) for name in columns)], dtype=np.int64),
-        selection_gap=training.constraints.selection_gap,
-        objective=_objective(rule.objective, levels),
-        claim=_negated(design),
-        levels=tuple(levels),
-        labels=tuple(utility.label for utility in design.utilities),
+        selection_gap=training.constraints.selection_gap, objective=_objective(rule.objective, levels),
+        claim=_negated(design), levels=tuple(levels), labels=tuple(utility.label for utility in design.utilities),
         lower_is_better=tuple(k for k, utility in enumerate(design.utilities) if not utility.higher_is_better),
-    )
+    )  # fmt: skip
     root = np.sqrt(count)
     start = np.linalg.lstsq(root[:, None] * features, root * training.target, rcond=None)[0]
     start[0] -= 0.5 if training.binary_target else float(np.average(training.target, weights=count))
