@@ -281,7 +281,7 @@ def learn(problem: Problem, training: Training, learner: PredictiveRule) -> Lear
     together = np.einsum("n,ns,nj->sj", problem.weights, members - shares, np.column_stack(columns) - outcomes)
     score = AimedScore(
         features=training.features, encoder=None, outcomes=tuple(models[: len(asked)]),
-        strata=tuple(models[len(asked) :]), worth=np.zeros((len(problem.evidence.sums), 1 + len(asked))), rising=bool(monotone),
+        strata=tuple(models[len(asked) :]), worth=np.zeros((members.shape[1], 1 + len(asked))), rising=bool(monotone),
         differences=np.divide(together, spread[:, None], out=np.zeros_like(together), where=spread[:, None] > 0),
     )  # fmt: skip
     return Learned(score, lines, outcomes, shares)
