@@ -47,7 +47,7 @@ def check_comparable(earlier: Mapping[str, Any], digest: str | None, name: str) 
     """Refuse an earlier result of another kind, form or protocol; to be asked before the work is done."""
     protocol = earlier.get("protocol")
     if earlier.get("kind") != "audit" or protocol is None or digest is None:
-        raise StorageError(f"'{name}' has no protocol to compare by.", "Name the result of an audit with audit --json.")
+        raise StorageError(f"'{name}' has no protocol to compare by.", "Name the JSON that an audit wrote.")
     if protocol["digest"] != digest:
         what = f"'{name}' is of another protocol: {protocol['digest'][:16]}..., and this one is {digest[:16]}...."
         raise StorageError(what, "Run the protocol that it was made with; if that must change, begin a new record.")
