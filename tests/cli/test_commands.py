@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -114,11 +115,12 @@ def test_the_example_in_the_help_of_audit_runs_as_printed(
     run(["audit", "--help"])
     lines = capsys.readouterr().out.replace("\\\n", " ").splitlines()
     commands = [shlex.split(line)[1:] for line in lines if line.strip().startswith("improvable ")]
-    assert len(commands) == 6
+    assert len(commands) == 8
     for command in commands:
         assert run([word.strip("'") for word in command]) == 0
         if "--write" in command:  # fewer rows, so that the rest takes less time
             pl.read_csv("patients.csv").head(2_000).write_csv("patients.csv")
+            shutil.copy("patients.csv", "rescored.csv")
     assert "REJECTED" in capsys.readouterr().out
 
 
