@@ -29,6 +29,8 @@ VALUES: dict[checks.Kind, st.SearchStrategy[Any]] = {
     checks.FLAG: st.booleans(),
     checks.SIGNS: st.dictionaries(NAME, st.sampled_from(["+", "-"]), max_size=2),
     checks.LABELS: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
+    checks.COLUMNS_OF: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
+    checks.SHARES: st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
     checks.DELTA: NUMBER
     | st.dictionaries(NAME, NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=2), min_size=1, max_size=3),
     checks.GAP_DELTA: NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
@@ -49,7 +51,7 @@ def values_of(setting: Setting) -> st.SearchStrategy[Any]:
 
 
 DECLARED = {name: values_of(setting) for name, setting in SETTINGS.items() if setting.in_protocol}
-NEEDED = {name: values for name, values in DECLARED.items() if SETTINGS[name].required}
+NEEDED = {name: values for name, values in DECLARED.items() if SETTINGS[name].required or name == "group"}
 ASKED = st.fixed_dictionaries(NEEDED, optional={name: DECLARED[name] for name in DECLARED if name not in NEEDED})
 
 

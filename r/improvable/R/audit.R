@@ -49,7 +49,8 @@ read_formula <- function(formula, groups) {
   }
   outcome <- terms_of(formula[[2]], "~", "formula")
   crossed <- is.call(formula[[3]]) && identical(formula[[3]][[1]], as.name(":"))
-  columns <- terms_of(formula[[3]], if (crossed) ":" else "+", "formula")
+  probable <- inherits(groups, "improvable_groups") && !is.null(groups$given$probabilities)  # repaid ~ 1
+  columns <- if (probable) character() else terms_of(formula[[3]], if (crossed) ":" else "+", "formula")
   if (!is.null(groups) && !inherits(groups, "improvable_groups")) {
     stop_improvable(paste0("`groups` is ", a_class(groups), ". Give group_levels(...)."))
   }

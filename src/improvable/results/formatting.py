@@ -69,8 +69,8 @@ def percent(share: float) -> str:
 def whole_percents(shares: Sequence[float]) -> list[int]:
     """Shares of a whole in whole percents that add up to 100, by the largest remainders.
 
-    >>> whole_percents([0.476, 0.296, 0.228])
-    [48, 29, 23]
+    >>> whole_percents([0.476, 0.297, 0.227])
+    [47, 30, 23]
     """
     down = [int(100 * share) for share in shares]
     order = sorted(range(len(down)), key=lambda place: down[place] - 100 * shares[place])

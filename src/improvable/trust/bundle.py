@@ -271,8 +271,9 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
         check_types(attribute)
     strata = attributes[0].member.size
     levels = max(strata, *(len(attribute.levels) for attribute in attributes))
+    least = 0 if question.assume is None else -1  # a stratum of one estimator is in no group of the other
     if any(
-        one.member.shape != (strata,) or not set(one.member) <= set(range(-1, len(one.levels))) for one in attributes
+        one.member.shape != (strata,) or not set(one.member) <= set(range(least, len(one.levels))) for one in attributes
     ):
         raise ValueError("groups of another shape")
     if levels > MAX_LEVELS or question.draws * strata * len(design.utilities) * 4 > MAX_DRAWN:
