@@ -15,7 +15,7 @@ import improvable
 from improvable.report.blocks import Appendix, Picture, Sliders, Table, flat
 from improvable.report.document import Document, make_document
 from improvable.report.html import html_document
-from improvable.report.markdown import markdown_document
+from improvable.report.markdown import MARKDOWN
 from improvable.report.pdf import pdf_document, typst_source
 from improvable.report.word import word_document
 from improvable.report.write import write_report
@@ -51,7 +51,7 @@ def html_text(document: Document) -> str:
 
 
 def markdown_text(document: Document) -> str:
-    return html.unescape(re.sub(r"\\(.)", r"\1", markdown_document(document)))
+    return html.unescape(re.sub(r"\\(.)", r"\1", MARKDOWN.parts(document)))
 
 
 def typst_text(document: Document) -> str:
@@ -120,7 +120,7 @@ def test_pdf_and_word_can_be_made_of_any_result(result: Callable[[], improvable.
 def test_every_shape_of_result_can_be_set(shape: dict[str, Any]) -> None:
     document = make_document(compare_case(**shape))
     assert pdf_document(document)
-    assert markdown_document(document)
+    assert MARKDOWN.parts(document)
 
 
 @pytest.mark.parametrize("suffix", ["html", "pdf", "docx", "md"])

@@ -88,6 +88,15 @@ class Table:
     marked: frozenset[tuple[int, int]] = frozenset()  # cells in bold, by row and column
     note: str = ""
 
+    @property
+    def full_heads(self) -> list[str]:
+        """Heads with the titles over them, for a format in which no cell spans several columns."""
+        spans = [title for title, width in self.spans for _ in range(width)] or [""] * len(self.heads[1:])
+        return [
+            self.heads[0],
+            *(f"{span}: {head}".removeprefix(": ") for span, head in zip(spans, self.heads[1:], strict=True)),
+        ]
+
     def holds_words(self, column: int) -> bool:
         """Whether a column holds words, set flush left, rather than numbers."""
         cells = [row[column] for row in self.rows if row[column]]
