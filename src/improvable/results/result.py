@@ -333,7 +333,7 @@ class Result(ABC):
         str
             The id of the run.
         """
-        from improvable.report.tracking import log_result
+        from improvable.report.mlflow import log_result
 
         return log_result(self._told(about))
 

@@ -18,21 +18,7 @@ PICTURES: dict[str, Callable[..., Any]] = {**REPORTED, "utilities": utilities, "
 """Every picture of a result, by the name that `Result.plot` takes: a report's, and the paper's Figures 2 and 3."""
 
 __all__ = [
-    "Chart",
-    "attempts",
-    "chart_png",
-    "chart_svg",
-    "default_grids",
-    "dumbbells",
-    "improvement_map",
-    "intercepts",
-    "learning_curves",
-    "p_values",
-    "people",
-    "power_curves",
-    "right_and_wrong",
-    "save_chart",
-    "surface",
-    "tipping",
+    "Chart", "attempts", "chart_png", "chart_svg", "default_grids", "dumbbells", "improvement_map", "intercepts",
+    "learning_curves", "p_values", "people", "power_curves", "right_and_wrong", "save_chart", "surface", "tipping",
     "utilities",
-]
+]  # fmt: skip

@@ -150,13 +150,9 @@ def people(facts: Facts, _: Frontier) -> Picture | None:
         f"{group}: {', '.join(f'{people_count(kinds[kind])} by {NAMES[kind]}' for kind in KINDS)}"
         for group, kinds in facts["people"].items()
     ]
+    title, alt = f"Of {PEOPLE:,} people in each group, who would be selected", f"Of {PEOPLE:,} people, selected: "
     return Picture(
-        name="people",
-        title=f"Of {PEOPLE:,} people in each group, who would be selected",
-        words=(words,),
-        alt=f"Of {PEOPLE:,} people, selected: {'; '.join(said)}.",
-        draw=partial(draw_people, facts),
-        table=people_table(facts),
+        "people", title, (words,), f"{alt}{'; '.join(said)}.", partial(draw_people, facts), people_table(facts)
     )
 
 
@@ -164,10 +160,8 @@ def draw_people(facts: Facts, width: int) -> Any:
     import altair as alt
 
     found = facts["people"]
-    groups = list(found)
-    room = room_for(groups, 190 if width >= WIDE else 110)
+    inner, y = _lines(list(found), width)
     most = max(sum(kinds[kind]["people"] for kind in SELECTED) for kinds in found.values()) or 1.0
-    inner = width - room - 24
     rows = []
     for group, kinds in found.items():
         start = 0.0
@@ -184,13 +178,12 @@ def draw_people(facts: Facts, width: int) -> Any:
     names, hues = [NAMES[kind] for kind in SELECTED], [BEFORE, style.BOTH, AFTER]
     legend = alt.Legend(orient="top", title=None, symbolType="square", columns=3 if width >= WIDE else 1)
     color = alt.Color("kind:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=hues))
-    y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=room), scale=alt.Scale(paddingInner=0.35))
     axis = alt.Axis(labelColor=SOFT, tickCount=5)
     x = alt.X("start:Q", title=f"people, of {PEOPLE:,}", axis=axis, scale=alt.Scale(domain=[0, most], nice=False))
     bars = chart(rows).mark_bar(height=26, stroke=style.PAPER, strokeWidth=1)
     text = chart(rows).mark_text(fontSize=12, color=style.PAPER, fontWeight="bold")
     layers = [bars.encode(x=x, x2="end:Q", y=y, color=color), text.encode(x="middle:Q", y=y, text="text:N")]
-    return style.plain_style(alt.layer(*layers).properties(width=inner, height=42 * len(groups)))
+    return style.plain_style(alt.layer(*layers).properties(width=inner, height=42 * len(found)))
 
 
 @Plot
@@ -207,14 +200,18 @@ def right_and_wrong(facts: Facts, _: Frontier) -> Picture | None:
         "wrong"
         for group, ways in facts["right_and_wrong"].items()
     ]
-    return Picture(
-        name="right-and-wrong",
-        title=f"Of {PEOPLE:,} people in each group, whose decision becomes right, and whose wrong",
-        words=(words,),
-        alt=f"{words} Of {PEOPLE:,} people: {'; '.join(said)}.",
-        draw=partial(draw_right_and_wrong, facts),
-        table=turned_table(facts),
-    )
+    title = f"Of {PEOPLE:,} people in each group, whose decision becomes right, and whose wrong"
+    alt = f"{words} Of {PEOPLE:,} people: {'; '.join(said)}."
+    return Picture("right-and-wrong", title, (words,), alt, partial(draw_right_and_wrong, facts), turned_table(facts))
+
+
+def _lines(groups: Sequence[str], width: int) -> tuple[int, Any]:
+    """How wide bars may be beside the names of groups, and the axis of the groups."""
+    import altair as alt
+
+    room = room_for(groups, 190 if width >= WIDE else 110)
+    axis, scale = alt.Axis(labelLimit=room), alt.Scale(paddingInner=0.35)
+    return width - room - 24, alt.Y("group:N", sort=list(groups), title=None, axis=axis, scale=scale)
 
 
 def draw_right_and_wrong(facts: Facts, width: int) -> Any:
@@ -222,14 +219,13 @@ def draw_right_and_wrong(facts: Facts, width: int) -> Any:
     import altair as alt
 
     groups = facts["groups"]
-    room = room_for(groups, 190 if width >= WIDE else 110)
+    inner, y = _lines(groups, width)
     sides = (("to_wrong", -1, "right → wrong", style.LIMIT), ("to_right", 1, "wrong → right", AFTER))
     turns = [facts["right_and_wrong"][group][way] for group in groups for way, *_ in sides]
-    inner, most = width - room - 24, max(one["people"] for one in turns)
+    most = max(one["people"] for one in turns)
     beyond = LETTER * max(len(people_count(one)) for one in turns) + 14  # the number beside the longest bar
     reach = most / (1 - beyond / (inner / 2))
     scale = alt.Scale(domain=[-reach, reach], nice=False)
-    y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=room), scale=alt.Scale(paddingInner=0.35))
     layers = []
     for way, sign, name, hue in sides:
         found = {group: facts["right_and_wrong"][group][way] for group in groups}

@@ -151,17 +151,13 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
     if suffix not in SUFFIXES:
         raise OptionError(f"'{place}' has no picture format.", nearest(suffix, SUFFIXES))
     check_folder(place)
-    spec = drawable(chart)
-    if suffix == ".png":
-        content = vl_convert.vegalite_to_png(spec, scale=2)
-    elif suffix == ".pdf":
-        content = vl_convert.vegalite_to_pdf(spec)
-    elif suffix == ".svg":
-        content = vl_convert.vegalite_to_svg(spec).encode()
-    else:  # a page with its libraries; no string from the data can end a script
+    if suffix == ".html":  # a page with its libraries; no string from the data can end a script
         bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
-        content = _PAGE.format(bundle=bundle, spec=spec.replace("<", "\\u003c")).encode()
-    write_whole(place, content)
+        content = _PAGE.format(bundle=bundle, spec=drawable(chart).replace("<", "\\u003c"))
+    else:
+        options = {"scale": 2} if suffix == ".png" else {}
+        content = getattr(vl_convert, f"vegalite_to_{suffix[1:]}")(drawable(chart), **options)
+    write_whole(place, content.encode() if isinstance(content, str) else content)
 
 
 def drawable(chart: "Chart") -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import improvable
-from improvable.report.tracking import metrics
+from improvable.report.mlflow import metrics
 from reported import make_audit, make_evil
 
 pytestmark = [
