@@ -296,6 +296,7 @@ VALUES = {
     f"audit good.csv {SCORE} --combine sequential": "sequential stopping are gone",
     f"audit good.csv {SCORE} --splits 3": "--splits is now --repetitions",
     f"audit good.csv {SCORE} --export-splits rows.csv": "--export-splits is now --export-rows",
+    f"audit good.csv {SCORE} --candidates linear,lasso": "--candidates is now --rule tournament:A,B,...",
     f"audit good.csv {SCORE} --method exact": "method is 'exact'",
     f"audit good.csv {SCORE} --train-rows 5": "at least 20",
     f"audit good.csv {SCORE} --table results.xls": "does not end with .tex, .csv or .md",

@@ -24,7 +24,9 @@ COMMANDS = {
 }  # fmt: skip
 """Each is the function of that name in a module, in the order that --help lists them."""
 INTERRUPTED = 130
-RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows"}
+RENAMED = {
+    "--splits": "--repetitions", "--export-splits": "--export-rows", "--candidates": "--rule tournament:A,B,...",
+}  # fmt: skip
 """Options of earlier versions, and what they are called now."""
 
 app = typer.Typer(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from improvable.results.storage import Provenance
     from improvable.trust.seal import Seal
 
-DECLARED = {*SETTINGS, *STATUS_QUO_KEYS, "candidates", "write_protocol"} - {"challenge"}
+DECLARED = {*SETTINGS, *STATUS_QUO_KEYS, "write_protocol"} - {"challenge"}
 """Options that cannot be given beside a protocol, which declares all of this."""
 
 
@@ -41,7 +41,6 @@ def audit(
     data: o.ProtocolData = None,
     *,
     asked: dict[str, Any],
-    candidates: o.Candidates = None,
     jobs: o.Jobs = -1,
     out: str | None = o.of_output(
         None, metavar="FOLDER", help="Keep finished repetitions in this folder; run again to resume."
@@ -79,8 +78,8 @@ def audit(
 
     The default is aim, which predicts and weighs every condition of the claim; aim:boosting learns with
     boosted trees. linear_search and linear_program search for a line, at :balanced, :fairest or
-    :most_accurate:GROUP. --candidates is short for a tournament; tournament alone lets linear, lasso, boosting
-    and aim compete inside the training rows.
+    :most_accurate:GROUP. tournament:linear,lasso lets rules compete inside the training rows; tournament alone
+    lets linear, lasso, boosting and aim.
 
     {utilities}
 
@@ -122,7 +121,7 @@ def audit(
     check_outputs(json, export, write_protocol, report=report, table=table, verbose=verbose, quiet=quiet)
     if export_rows is not None:
         check_rows_path(export_rows)
-    settings, seal, file = settings_from(context, source, data, asked, candidates)
+    settings, seal, file = settings_from(context, source, data, asked)
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
     earlier = None if against is None else read_earlier(against, settings, exit_code, moved_by)
@@ -217,7 +216,7 @@ def run_recorded(
 
 
 def settings_from(
-    context: typer.Context, source: str, data: str | None, asked: dict[str, Any], candidates: str | None
+    context: typer.Context, source: str, data: str | None, asked: dict[str, Any]
 ) -> "tuple[Settings, Seal | None, str]":
     """What the options ask or a protocol declares, the seal beside the protocol if any, and the data file."""
     from improvable.trust.seal import read_protocol, settings_of
@@ -238,7 +237,7 @@ def settings_from(
         raise OptionError("--data goes with a protocol.", "Write improvable audit DATA, or audit PROTOCOL.toml --data.")
     if "outcome" not in asked or not {"group", "probabilities"} & asked.keys():
         raise OptionError("an audit needs --outcome and --group.", "Give both, or a protocol (improvable init).")
-    return Settings(**o.completed(asked, candidates)), None, source
+    return Settings(**o.completed(asked)), None, source
 
 
 def write_declared(settings: Settings, data: str, path: str) -> int:
@@ -265,7 +264,6 @@ def check(
     data: o.ProtocolData = None,
     *,
     asked: dict[str, Any],
-    candidates: o.Candidates = None,
     jobs: o.Jobs = -1,
     json: o.Json = None,
 ) -> int:
@@ -288,7 +286,7 @@ def check(
     from improvable.report.text import look_text
 
     check_outputs(json)
-    settings, _, file = settings_from(context, source, data, asked, candidates)
+    settings, _, file = settings_from(context, source, data, asked)
     ready = prepare_audit(file, settings, n_jobs=jobs)
     cautions = [caution.text for caution in ready.cautions]
     for text in cautions:

@@ -12,31 +12,18 @@ from typer.core import TyperCommand
 
 from improvable.algorithms.rules import FAMILIES
 from improvable.errors import OptionError
+from improvable.question import options as o
 from improvable.question.catalog import UTILITIES
-from improvable.question.options import (
-    FLAG,
-    READ,
-    RULE,
-    SAME_SHARE,
-    SECTIONS,
-    STATUS_QUO,
-    TEST,
-    TEXTS,
-    Setting,
-    as_names,
-    check_choice,
-    parse_names,
-)
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
 
 # Panels. ----
 
 OUTPUT, OTHERS = "Output", "Options"
-PANELS = {section: section.replace("_", " ").capitalize() for section in SECTIONS}
+PANELS = {section: section.replace("_", " ").capitalize() for section in o.SECTIONS}
 """Where the settings of a protocol's section stand."""
 ORDER = ("Arguments", *PANELS.values(), OUTPUT, OTHERS)
-of_data, of_status_quo, of_rule, of_test = (
-    partial(typer.Option, rich_help_panel=PANELS[section]) for section in (READ, STATUS_QUO, RULE, TEST)
+of_data, of_status_quo, of_test = (
+    partial(typer.Option, rich_help_panel=PANELS[section]) for section in (o.READ, o.STATUS_QUO, o.TEST)
 )
 of_output = partial(typer.Option, rich_help_panel=OUTPUT)
 METAVARS = {"<str>": "TEXT", "<list[str]>": "A,B,...", "<int>": "N", "<float>": "NUMBER"}
@@ -98,9 +85,6 @@ DATA_FILE = "A data file (CSV, Parquet, Excel, Stata, SPSS or SAS) or a folder o
 Data = Annotated[str, typer.Argument(metavar="DATA", help=f"{DATA_FILE}.")]
 Source = Annotated[str, typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{DATA_FILE}; or a protocol.")]
 ProtocolData = Annotated[str | None, of_data(metavar="FILE", help="With a protocol: the data.")]
-Candidates = Annotated[
-    str | None, of_rule(metavar="A,B,...", help="Rules that compete inside the training rows: linear,lasso,boosting.")
-]
 Jobs = Annotated[int, of_test(help="Workers; -1 for all cores.", show_default="all cores")]
 Json = Annotated[str | None, of_output("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
 Report = Annotated[str | None, of_output("--report", metavar="FILE", help="Write a report: .html, .pdf, .docx or .md.")]
@@ -158,18 +142,18 @@ def with_settings(command: str, *, required: bool = False) -> Callable[[Callable
     return decorate
 
 
-def options_of(command: str) -> list[Setting]:
+def options_of(command: str) -> list[o.Setting]:
     """The settings that a command takes, in order; the status quo's keys stand where it does."""
-    every = ([*STATUS_QUO_KEYS.values()] if name == STATUS_QUO else [one] for name, one in SETTINGS.items())
+    every = ([*STATUS_QUO_KEYS.values()] if name == o.STATUS_QUO else [one] for name, one in SETTINGS.items())
     return [setting for some in every for setting in some if command in setting.commands]
 
 
-def _option(setting: Setting, required: bool) -> inspect.Parameter:
+def _option(setting: o.Setting, required: bool) -> inspect.Parameter:
     kind, default = setting.kind, setting.default
-    if kind is FLAG:
+    if kind is o.FLAG:
         default = False
-    elif kind is TEXTS:
-        default = list(as_names(default)) or None
+    elif kind is o.TEXTS:
+        default = list(o.as_names(default)) or None
     elif kind.option is str and isinstance(default, float):
         default = f"{default:g}"
     needed = required and setting.required
@@ -188,7 +172,7 @@ def _option(setting: Setting, required: bool) -> inspect.Parameter:
     )
 
 
-def parsed(taken: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+def parsed(taken: list[o.Setting], given: Mapping[str, Any]) -> dict[str, Any]:
     """The values of options by setting, without those that were not given and have no default."""
     values: dict[str, Any] = {}
     for setting in taken:
@@ -196,8 +180,8 @@ def parsed(taken: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         if setting.choices:
-            check_choice(setting.flag, value, setting.choices)
-        if setting.kind is FLAG:
+            o.check_choice(setting.flag, value, setting.choices)
+        if setting.kind is o.FLAG:
             value = setting.default != value
         else:
             try:
@@ -210,12 +194,10 @@ def parsed(taken: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def completed(asked: Mapping[str, Any], candidates: str | None) -> dict[str, Any]:
-    """The arguments of an audit: options that describe the status quo become one, and contenders a tournament."""
+def completed(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of an audit: options that describe the status quo become one."""
     arguments = {name: value for name, value in asked.items() if name in SETTINGS}
     arguments["status_quo"] = status_quo_from({name: asked[name] for name in STATUS_QUO_KEYS if name in asked})
-    if candidates is not None:
-        arguments["rule"] = f"tournament:{','.join(parse_names(candidates))}"
     return arguments
 
 
@@ -230,7 +212,7 @@ def status_quo_from(given: Mapping[str, Any]) -> dict[str, Any]:
         if "above" in given:
             raise OptionError("--above goes with --score.", "A column of decisions needs no cutoff.")
         return {"decision": given["decision"]}
-    if given.get("capacity") == SAME_SHARE and "above" not in given:
+    if given.get("capacity") == o.SAME_SHARE and "above" not in given:
         raise OptionError(
             "--capacity same is the share that the status quo selects, and --score alone selects none.",
             "Give --capacity 0.03, or --score S --above 4 --capacity same.",

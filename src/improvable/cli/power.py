@@ -27,7 +27,6 @@ def power(
     data: str | None = Argument(None, metavar="[PILOT]", help="A data file of rows like those to come."),
     *,
     asked: dict[str, Any],
-    candidates: o.Candidates = None,
     assume: Annotated[
         list[str] | None,
         Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
@@ -103,7 +102,7 @@ def power(
     else:
         if "outcome" not in asked or not {"group", "probabilities"} & asked.keys():
             raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
-        plan = _from_pilot(str(data), o.completed(asked, candidates), ledger, how | {"fits": fits, "n_jobs": jobs})
+        plan = _from_pilot(str(data), o.completed(asked), ledger, how | {"fits": fits, "n_jobs": jobs})
     if plot_learning is not None:
         save_chart(plan.learning().plot(), plot_learning)
     if plot is not None:
