@@ -14,10 +14,7 @@ from improvable.web import jobs
 from improvable.web.answers import (
     FORMAT,
     OTHERS,
-    PROCEDURES,
-    RULES,
     answers_from,
-    asked_of,
     audit_options,
     check_question,
     form_of,
@@ -26,7 +23,7 @@ from improvable.web.answers import (
     roles_of,
 )
 from improvable.web.files import AUDITS, Case, list_cases, open_case, receive
-from improvable.web.sentences import lacking_words, measure_words, other_value, selects_words, should_words, spoken
+from improvable.web.sentences import lacking_words, other_value, selects_words, should_words, spoken, told
 from improvable.web.site import Site, address, at, fields_of, site_of, to
 
 SEALED = OptionError("this audit is sealed.", "Begin another to ask something else.")
@@ -190,14 +187,13 @@ def _turned(form: dict[str, str], found: dict[str, Any]) -> dict[str, str]:
 async def show_question(site: Site, case: Case, request: Request) -> Response:
     if not case.answered:
         return to(case, "columns")
-    answers, roles = case.answers, roles_of(case.answers)
-    words = measure_words(answers, other_value(answers, await preview(case), roles.one("outcome")))
-    accuracies, gaps = measures(answers)
+    answers = case.answers
+    facts, (accuracies, gaps) = told(answers, await preview(case)), measures(answers)
+    facts["asked"] |= site.kept(request).get("given", {})
     return site.page(
-        "question.html", request, case, roles=roles, selects=selects_words(roles), should=should_words(roles),
-        asked={**asked_of(answers), **site.kept(request).get("given", {})}, procedures=PROCEDURES, rules=RULES,
-        accuracies={name: words[name] for name in accuracies}, fairness={name: words[name] for name in gaps},
-        noticed=case.read("look.json"), command=["audit", answers["file"], *audit_options(answers)],
+        "question.html", request, case, accuracies=[(name, facts["words"][name]) for name in accuracies],
+        gaps=[(name, facts["words"][name]) for name in gaps], noticed=case.read("look.json"),
+        command=["audit", answers["file"], *audit_options(answers)], **facts,
     )  # fmt: skip
 
 

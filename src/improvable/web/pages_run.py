@@ -13,7 +13,7 @@ from improvable.web import jobs
 from improvable.web.answers import REPETITIONS, audit_options, options
 from improvable.web.files import Case
 from improvable.web.pages import preview
-from improvable.web.sentences import declared
+from improvable.web.sentences import lacking_words, told
 from improvable.web.site import TEMPLATES, Site, address, at, fields_of, to
 
 FITS = "10"
@@ -68,10 +68,13 @@ async def show_seal(site: Site, case: Case, request: Request) -> Response:
     if not case.asked:
         return to(case, "question")
     await declare(case)
-    noticed, seal, challenge = case.read("look.json"), case.read("seal.json"), site.kept(request).get("challenge", "")
+    answers, found, seal = case.answers, await preview(case), case.read("seal.json")
+    challenge, counts = site.kept(request).get("challenge", ""), answers.get("counts", {})
+    lacks = answers.get("reading", {}).get("drop") and counts.get("left_out")
     return site.page(
         "seal.html", request, case, protocol=(case.home / "protocol.toml").read_text(encoding="utf-8"), seal=seal,
-        challenge=challenge, noticed=noticed, declared=declared(case.answers, await preview(case), noticed),
+        challenge=challenge, noticed=case.read("look.json"), answers=answers, rows=found.get("rows", 0),
+        lacking=lacking_words(counts) if lacks else "", **told(answers, found),
         command=_seal_words(case, seal.get("challenge") or challenge or "what the other side chooses"),
     )  # fmt: skip
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from improvable.question.options import FLAG
 from improvable.question.settings import KNOWN, respell
+from improvable.results.formatting import capital
 from improvable.web.answers import FOR_THE_REPORT, OTHERS, PROCEDURES, RULES, SINGLE, Roles, asked_of, kinds, roles_of
 
-MAX_LISTED = 12
 CONTROLS = {
     "drop_missing": "Leave out rows that lack a value",
     "strip": "They are one value",
@@ -94,33 +94,19 @@ def should_words(roles: Roles) -> str:
     return f"those with a {roles.better} {name}"
 
 
-def declared(answers: Mapping[str, Any], found: Mapping[str, Any], noticed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is declared, as heading and sentence, for people who do not read protocols."""
-    roles, asked, counts = roles_of(answers), asked_of(answers), answers.get("counts", {})
+def told(answers: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What pages say of an audit: the roles of columns, what was asked, and both in words."""
+    roles = roles_of(answers)
     words = measure_words(answers, other_value(answers, found, roles.one("outcome")))
-    used = ", all of them used."
-    if answers.get("reading", {}).get("drop") and counts.get("left_out"):
-        used = f". {lacking_words(counts)} They are left out."
-    accurate = "is more accurate"
-    if asked["better"] == "no_worse":
-        accurate = f"is nowhere less accurate by more than {asked['margin']}%,"
-    stated = " (as stated, though the algorithm in use does the opposite)" if answers.get("stated") else ""
-    same = asked["share"] == "same" or roles.score.get("cut") == "top"
-    shrink = f"smaller by more than {asked['shrink']}%" if float(asked["shrink"]) else "smaller"
-    features = list(noticed.get("features", {})) or ["no column"]
-    more = f" and {len(features) - MAX_LISTED} more" if len(features) > MAX_LISTED else ""
-    return [
-        ("Data", f"{answers['file']}: {found.get('rows', 0):,} rows{used}"),
-        ("Algorithm in use", f"It selects {selects_words(roles)}. Being selected is a {asked['selection']}."),
-        ("Aim", f"It should select {should_words(roles)}{stated}."),
-        ("Question", f"Is there a rule that selects {'the same' if same else 'any'} share of people, {accurate} for "
-                     f"every group of {' and '.join(roles.named_groups)}, and has a {shrink} gap between them?"),
-        ("Accuracy", f"{_upper(words[asked['accuracy']])}."),
-        ("Gap", f"{_upper(words[asked['fairness']])}."),
-        ("Candidates", f"Algorithms that may be better, found by {RULES[asked['rule']]}. They may read "
-                       f"{', '.join(features[:MAX_LISTED])}{more}{', and the group' if asked['allow_group'] else ''}."),
-        ("Test", f"{PROCEDURES[asked['procedure']][1]} Level {asked['alpha']}%."),
-    ]  # fmt: skip
+    both = {"selects": selects_words(roles), "should": should_words(roles)}
+    return {
+        "roles": roles,
+        "asked": asked_of(answers),
+        "words": words,
+        "procedures": PROCEDURES,
+        "rules": RULES,
+        **both,
+    }
 
 
 def lacking_words(counts: Mapping[str, Any]) -> str:
@@ -142,11 +128,7 @@ def spoken(text: str) -> str:
 
 def sentence(text: str) -> str:
     """The same as a sentence of its own."""
-    return _upper(spoken(text))
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return capital(spoken(text))
 
 
 def _control(name: str, value: str | None) -> str:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from improvable.results.formatting import capital
 from improvable.web.answers import roles_of
 from improvable.web.files import Case, Folder, find_case
 from improvable.web.jobs import Jobs, shown
@@ -29,7 +30,7 @@ TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined,
     trim_blocks=True, lstrip_blocks=True,
 )  # fmt: skip
-TEMPLATES.filters |= {"spoken": spoken, "sentence": sentence}
+TEMPLATES.filters |= {"spoken": spoken, "sentence": sentence, "capital": capital}
 MAX_KEPT = 100
 
 
