@@ -13,8 +13,9 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.report.blocks import Note
+from improvable.report.carried import script_json
 from improvable.report.document import sliders_block
-from improvable.report.html import html_page, notebook_html, script_json
+from improvable.report.html import html_page, notebook_html
 from improvable.report.plots.style import COLORS
 from improvable.report.sections import cautions_section
 from improvable.report.write import write_report

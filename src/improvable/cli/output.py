@@ -128,11 +128,13 @@ def made_here(data: str | None = None) -> "Provenance":
 
 
 def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, made: "Provenance") -> None:
-    from improvable.report.write import write_report, write_table
-
     if report is not None:
+        from improvable.report.write import write_report
+
         write_report(result, report, **vars(made))
     if table is not None:
+        from improvable.report.write import write_table
+
         write_table(result, table)
 
 

@@ -6,19 +6,16 @@ hides is shown by its number, and what runs from right to left moves nothing bes
 
 import base64
 import hashlib
-import json
 import re
 import unicodedata
-from collections.abc import Mapping
 from importlib.resources import files
 from itertools import groupby
-from typing import Any
 
 from markupsafe import Markup, escape
 
 from improvable._text import shown
-from improvable.data.io.safe import ReceivedError, parse_json
 from improvable.report.blocks import Picture
+from improvable.report.carried import embedded, script_json
 from improvable.report.document import Document, make_document
 from improvable.report.formats import Format
 from improvable.report.labels import in_words, labeled
@@ -31,11 +28,9 @@ from improvable.results.result import Result
 
 LEFTWARD = ("R", "AL", "AN")
 """Classes of characters that run from right to left."""
-ELEMENT = "improvable-result"
 MAX_DRAWN, MAX_ROWS = 40_000, 100
 """Characters of the picture, and rows of the table, in a notebook's cell."""
 NO_PICTURE = "There are too many groups for the picture here: result.plot() draws it."
-BEGIN, END = f'<script type="application/json" id="{ELEMENT}">', "</script>"
 
 
 def isolated(text: str) -> Markup:
@@ -122,38 +117,6 @@ def _described(svg: str, picture: Picture, name: str) -> Markup:
     svg = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", svg)
     head = Markup('<svg class="{}" role="img" aria-label="{}"').format(name, shown(picture.alt))
     return head + Markup(svg.removeprefix("<svg").replace('class="marks"', "", 1))  # Vega escapes what it draws
-
-
-def script_json(plain: Any) -> str:
-    """JSON that can stand inside a script element: no string in it can end the element or begin another."""
-    text = json.dumps(plain, allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def embedded(
-    facts: Mapping[str, Any], command: str | None = None, runs: str | None = None, data: str | None = None
-) -> str:
-    """A script element, never run, with what a result says and with what the page says of how it was made."""
-    return f"{BEGIN}{script_json({'result': facts, 'command': command, 'runs': runs, 'data': data})}{END}"
-
-
-def read_embedded(page: str) -> dict[str, Any]:
-    """What `embedded` put into a page: ``result``, ``command``, ``runs`` and ``data``.
-
-    Raises
-    ------
-    ReceivedError
-        Where there is none, or more than one: a reader could then be shown one and verify the other.
-    """
-    if len(re.findall(rf"id\s*=\s*[\"']?{ELEMENT}", page, re.IGNORECASE)) != 1 or page.count(BEGIN) != 1:
-        raise ReceivedError("does not carry one result")
-    text = page.split(BEGIN, 1)[1].split(END, 1)[0]
-    plain = parse_json(text.encode())
-    if not isinstance(plain, dict) or set(plain) != {"result", "command", "runs", "data"}:
-        raise ReceivedError("does not carry a result")
-    if not all(isinstance(plain[name], str | None) for name in ("command", "runs", "data")):
-        raise ReceivedError("does not say in words how it was made")
-    return plain
 
 
 HTML = Format("html", isolated, {"drawn": _drawn, "script_json": script_json})

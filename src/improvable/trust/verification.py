@@ -21,7 +21,7 @@ from improvable.procedure.run import run_prepared
 from improvable.question.challenge import parse_source
 from improvable.question.options import conforms
 from improvable.question.protocol import Declaration, digest_of, from_declaration, gone
-from improvable.report.html import html_page, read_embedded
+from improvable.report.carried import read_embedded
 from improvable.results.audit import Audit, load
 from improvable.results.storage import MALFORMED, PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
 from improvable.trust.seal import Seal, of_packages, other_versions, read_protocol, read_seal, seal_of, seal_path
@@ -301,6 +301,8 @@ def is_page(result: str | Path) -> bool:
 def _compared_files(place: Path, ready: Prepared, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
     """Which files are those that are written here, to the byte; and key by key, how the others differ."""
     if is_page(place):
+        from improvable.report.html import html_page
+
         # A report is drawn again from the result that was found here, never from the one that it carries.
         return {place.name: read_bytes(place).decode() == html_page(again, **vars(stated_made(place)))}, []
     if not place.is_dir():

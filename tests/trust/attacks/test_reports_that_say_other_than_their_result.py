@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from improvable.cli import run
-from improvable.report.html import BEGIN, END, embedded, read_embedded
+from improvable.report.carried import BEGIN, END, embedded, read_embedded
 from protocol_room import OPTIONS, said
 
 VERIFY = ["verify", "report.html", "--data", "people.csv", "--unsealed"]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from improvable.cli import run
-from improvable.report.html import BEGIN, END, embedded, read_embedded
+from improvable.report.carried import BEGIN, END, embedded, read_embedded
 from improvable.trust.verification import verify
 from protocol_room import said
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+import altair as alt
 import numpy as np
 
 from improvable._typing import IntArray
 from improvable.report.plots import style
 from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, WIDTH, chart, series
-
-if TYPE_CHECKING:
-    import altair as alt
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4])
 GAME_DASHES = [[1, 0], [7, 4], [2, 2], [9, 3, 2, 3]]
@@ -28,7 +26,7 @@ def power_curves(
     subtitle: Sequence[str],
     level: float,
     marks: Sequence[float] = (),
-) -> "alt.LayerChart":
+) -> alt.LayerChart:
     """One line per series, with a band of two Monte Carlo errors, and the level.
 
     Parameters
@@ -42,8 +40,6 @@ def power_curves(
     marks : sequence of float
         Values of x worth a vertical line.
     """
-    import altair as alt
-
     values = []
     for row in rows:
         low, high = max(0.0, row["power"] - 2 * row["error"]), min(1.0, row["power"] + 2 * row["error"])
@@ -64,7 +60,7 @@ def power_curves(
     return style.finished([band, rule, verticals, line, points], title, notes, 480, 320)
 
 
-def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> "alt.VConcatChart":
+def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> alt.VConcatChart:
     """Accuracy of each group above, the gap below, both against training rows.
 
     Parameters
@@ -75,19 +71,15 @@ def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> "alt.VConc
     words : str
         What the picture says, for its subtitle.
     """
-    import altair as alt
-
     kinds = {kind: [row for row in rows if row["kind"] == kind] for kind in ("accuracy", "fairness")}
     panels = [_panel(several, kind) for kind, several in kinds.items() if several]
     notes = [*wrap(words, 100), "Bands: two Monte Carlo errors of the difference from the status quo."]
     head = style.heading("What the rule reaches with more training rows", notes)
     whole = alt.vconcat(*panels).resolve_scale(color="independent", shape="independent").properties(title=head)
-    return cast("alt.VConcatChart", style.styled(whole))
+    return cast(alt.VConcatChart, style.styled(whole))
 
 
 def _panel(rows: Sequence[dict[str, Any]], kind: str) -> Any:
-    import altair as alt
-
     title, height = ("accuracy", 190) if kind == "accuracy" else ("gap", 130)
     values = [row | {"low": row["value"] - 2 * row["error"], "high": row["value"] + 2 * row["error"]} for row in rows]
     low, high = style.padded([row[end] for row in values for end in ("low", "high")])
@@ -108,13 +100,11 @@ def _panel(rows: Sequence[dict[str, Any]], kind: str) -> Any:
 
 def _series(field: str, rows: Sequence[dict[str, Any]], legend: bool) -> tuple[Any, Any]:
     """The color and the shape of each series, in the order of the rows."""
-    import altair as alt
-
     names = list(dict.fromkeys(row[field] for row in rows))
     return series(field, names, OKABE_ITO, SHAPES, title=None, legend=alt.Legend(symbolOpacity=1) if legend else None)
 
 
-def attempts(games: Mapping[str, Any]) -> "alt.LayerChart":
+def attempts(games: Mapping[str, Any]) -> alt.LayerChart:
     """Probability of rejecting a true null against attempts, one line per procedure, with the analyst's choices.
 
     Parameters
@@ -122,8 +112,6 @@ def attempts(games: Mapping[str, Any]) -> "alt.LayerChart":
     games : mapping from scheme to Game
         As `improvable.studies.game.play` returns them, all for one level.
     """
-    import altair as alt
-
     curves, marks = points(games)
     names = [mark["procedure"] for mark in marks]
     level = next(iter(games.values())).alpha

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import altair as alt
 
 from improvable._text import shown
 from improvable.inference.diagnostics import KINDS
@@ -16,9 +18,6 @@ from improvable.results.formatting import arrow, capital, confidence, p_text, va
 from improvable.results.frontier import Frontier
 from improvable.results.result import Result
 from improvable.results.wording import component_name, measure_words
-
-if TYPE_CHECKING:
-    import altair as alt
 
 STEP = 52
 Panel: TypeAlias = tuple[str, list[dict[str, Any]], bool]
@@ -80,8 +79,6 @@ def _row(name: str, one: EstimateFacts) -> dict[str, Any]:
 
 
 def draw_dumbbells(panels: Sequence[Panel], width: int) -> Any:
-    import altair as alt
-
     if width < WIDE:  # a label on a phone is shorter: the words above the picture say what the shares are
         panels = [
             (title, [row | {"label": row["label"].replace("\nselected ", "\n")} for row in rows], gap)
@@ -93,8 +90,6 @@ def draw_dumbbells(panels: Sequence[Panel], width: int) -> Any:
 
 
 def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, room: int) -> Any:
-    import altair as alt
-
     names = [row["label"] for row in rows]
     ends = [row[key] for row in rows for key in row if key not in ("group", "label") and row[key] is not None]
     low, high = min(ends), max(ends)
@@ -157,8 +152,6 @@ def people(facts: Facts, _: Frontier) -> Picture | None:
 
 
 def draw_people(facts: Facts, width: int) -> Any:
-    import altair as alt
-
     found = facts["people"]
     inner, y = _lines(list(found), width)
     most = max(sum(kinds[kind]["people"] for kind in SELECTED) for kinds in found.values()) or 1.0
@@ -207,8 +200,6 @@ def right_and_wrong(facts: Facts, _: Frontier) -> Picture | None:
 
 def _lines(groups: Sequence[str], width: int) -> tuple[int, Any]:
     """How wide bars may be beside the names of groups, and the axis of the groups."""
-    import altair as alt
-
     room = room_for(groups, 190 if width >= WIDE else 110)
     axis, scale = alt.Axis(labelLimit=room), alt.Scale(paddingInner=0.35)
     return width - room - 24, alt.Y("group:N", sort=list(groups), title=None, axis=axis, scale=scale)
@@ -216,8 +207,6 @@ def _lines(groups: Sequence[str], width: int) -> tuple[int, Any]:
 
 def draw_right_and_wrong(facts: Facts, width: int) -> Any:
     """Bars from the middle: to the right what turns right, to the left what turns wrong, each side under its name."""
-    import altair as alt
-
     groups = facts["groups"]
     inner, y = _lines(groups, width)
     sides = (("to_wrong", -1, "right → wrong", style.LIMIT), ("to_right", 1, "wrong → right", AFTER))
@@ -277,8 +266,6 @@ def p_rows(facts: Facts) -> list[dict[str, Any]]:
 
 
 def draw_p_values(facts: Facts, width: int) -> Any:
-    import altair as alt
-
     rows, least = p_rows(facts), 1 / facts["draws"]
     names = list(dict.fromkeys(row["component"] for row in rows))
     room = room_for(names, 230 if width >= WIDE else 140)
@@ -299,7 +286,7 @@ def draw_p_values(facts: Facts, width: int) -> Any:
     return style.plain_style(alt.layer(*layers).properties(width=width - room - 12, height=30 * len(names)))
 
 
-def utilities(result: Result) -> "alt.LayerChart":
+def utilities(result: Result) -> alt.LayerChart:
     """Figure 2: the accuracy of one group against that of another, for the status quo and for the candidates.
 
     With more than two groups, it shows the pair with the status quo's widest gap in the first repetition.
@@ -308,8 +295,6 @@ def utilities(result: Result) -> "alt.LayerChart":
     ----------
     result : Audit or Comparison
     """
-    import altair as alt
-
     facts = result.facts
     first, second = reference_groups(facts)
     rows = utility_rows(facts, first, second)

@@ -9,7 +9,10 @@ import textwrap
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
+
+import altair as alt
+import vl_convert
 
 from improvable._text import shown_all
 from improvable.data.io.safe import write_whole
@@ -21,10 +24,7 @@ from improvable.results.facts import Facts
 from improvable.results.frontier import Frontier
 from improvable.results.result import Result
 
-if TYPE_CHECKING:
-    import altair as alt
-
-Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
+Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.VConcatChart
 SUFFIXES = (".svg", ".png", ".pdf", ".html")
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
@@ -71,19 +71,16 @@ class Plot:
         return made.draw(WIDE).properties(title=head, background="white")
 
 
-def heading(title: str, words: Sequence[str], **look: Any) -> "alt.TitleParams":
+def heading(title: str, words: Sequence[str], **look: Any) -> alt.TitleParams:
     """The title of a picture, and how to read it."""
-    import altair as alt
-
     usual: dict[str, Any] = {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "limit": 900, "offset": 10}
     return alt.TitleParams(title, subtitle=list(words), **usual | look)
 
 
 def series(
     field: str, names: Sequence[str], colors: Sequence[str], shapes: Sequence[str], **shared: Any
-) -> "tuple[alt.Color, alt.Shape]":
+) -> tuple[alt.Color, alt.Shape]:
     """Series told apart by color and by shape, with one legend; colors and shapes begin again after the last one."""
-    import altair as alt
 
     def scale(values: Sequence[str]) -> Any:
         return alt.Scale(domain=list(names), range=[values[j % len(values)] for j in range(len(names))])
@@ -110,12 +107,10 @@ def plain_style(chart: Any) -> Any:
     return legend.configure_title(**title).properties(background="transparent")
 
 
-def finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: int, height: int) -> "alt.LayerChart":
+def finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: int, height: int) -> alt.LayerChart:
     """Layers in the look of the paper's figures, with a title."""
-    import altair as alt
-
     head = heading(title, subtitle)
-    return cast("alt.LayerChart", styled(alt.layer(*layers).properties(title=head, width=width, height=height)))
+    return cast(alt.LayerChart, styled(alt.layer(*layers).properties(title=head, width=width, height=height)))
 
 
 def styled(chart: Any) -> Any:
@@ -125,8 +120,6 @@ def styled(chart: Any) -> Any:
 
 
 def chart(rows: Sequence[dict[str, Any]]) -> Any:
-    import altair as alt
-
     return alt.Chart(alt.InlineData(values=list(rows)))
 
 
@@ -136,7 +129,7 @@ def padded(values: Sequence[float]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def save_chart(chart: "Chart", path: str | Path) -> None:
+def save_chart(chart: Chart, path: str | Path) -> None:
     """Write a chart to a file, in the format its name ends with; the HTML works with no network.
 
     Parameters
@@ -145,8 +138,6 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
     path : str or path
         Ends with .svg, .png, .pdf or .html.
     """
-    import vl_convert
-
     place, suffix = Path(path), Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise OptionError(f"'{place}' has no picture format.", nearest(suffix, SUFFIXES))
@@ -160,20 +151,16 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
     write_whole(place, content.encode() if isinstance(content, str) else content)
 
 
-def drawable(chart: "Chart") -> str:
+def drawable(chart: Chart) -> str:
     """A chart as Vega-Lite, every string made safe to display: a raw one can break the drawing."""
     return json.dumps(shown_all(chart.to_dict(), lines=True))
 
 
-def chart_svg(chart: "Chart") -> str:
+def chart_svg(chart: Chart) -> str:
     """A chart as the text of an SVG element."""
-    import vl_convert
-
     return str(vl_convert.vegalite_to_svg(drawable(chart)))
 
 
-def chart_png(chart: "Chart", scale: float = 3) -> bytes:
+def chart_png(chart: Chart, scale: float = 3) -> bytes:
     """A chart as the content of a PNG file, on white."""
-    import vl_convert
-
     return bytes(vl_convert.vegalite_to_png(drawable(chart.properties(background="white")), scale=scale))

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+import altair as alt
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -18,9 +19,6 @@ from improvable.results.facts import Facts, by_component
 from improvable.results.formatting import confidence
 from improvable.results.frontier import Frontier
 from improvable.results.result import Result
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Window: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
 """The least and the largest delta of accuracy, and of the gap."""
@@ -37,7 +35,7 @@ OTHER_EDGE = {
 }
 
 
-def surface(result: Result, accuracy: ArrayLike | None = None, fairness: ArrayLike | None = None) -> "alt.LayerChart":
+def surface(result: Result, accuracy: ArrayLike | None = None, fairness: ArrayLike | None = None) -> alt.LayerChart:
     """Figure 3: the p-value of every size of improvement, with the exact edge of what is rejected.
 
     Parameters
@@ -47,8 +45,6 @@ def surface(result: Result, accuracy: ArrayLike | None = None, fairness: ArrayLi
         Grids of deltas. By default 61 from -0.5 to 0.5 and 51 from 0 to 1; where deltas are amounts, these shares of
         the status quo's largest utility and gap.
     """
-    import altair as alt
-
     frontier = result.frontier()
     a, f = default_grids(result, (61, 51))
     a = a if accuracy is None else _grid(accuracy, "accuracy")
@@ -181,8 +177,6 @@ def improvement_map(facts: Facts, frontier: Frontier) -> Picture | Sentence | No
 
 
 def draw_region(facts: Facts, frontier: Frontier, width: int) -> Any:
-    import altair as alt
-
     corners, deltas = _corners(frontier), (facts["delta_accuracy"], facts["delta_fairness"])
     asked = [delta if isinstance(delta, int | float) else 0.0 for delta in deltas]
     ends = [1.18 * max(*(one[i] for one in corners), asked[i]) for i in (0, 1)]

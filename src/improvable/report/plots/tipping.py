@@ -3,6 +3,8 @@
 from functools import partial
 from typing import Any
 
+import altair as alt
+
 from improvable.report.blocks import Picture
 from improvable.report.plots.style import AFTER, LIMIT, Plot, chart, plain_style
 from improvable.results.facts import Facts
@@ -27,8 +29,6 @@ def tipping(facts: Facts, _: Frontier) -> Picture | None:
 
 
 def draw_tipping(facts: Facts, width: int) -> Any:
-    import altair as alt
-
     values: list[dict[str, Any]] = [{**one} for one in facts["tipping_curve"]]
     scale = alt.Scale(type="log", domain=[1, float(values[-1]["gamma"])], nice=False)
     axis = alt.Axis(values=[1, 1.2, 1.5, 2, 3, 5], format="~g", grid=False)
