@@ -67,7 +67,9 @@ def summary(result: Result, *, verbose: bool = False, cautions: bool = True, spe
     facts = shown_all(raw)
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
     parts = [paragraphs([wording.verdict_line(facts), wording.at_most_words(facts), *beside])]
-    parts += [estimates(raw, facts), gap_notes(raw, facts), who_changes(facts), paragraph(aim_words(facts))]
+    caption, rows = estimate_rows(raw, facts)
+    parts += [paragraph(caption), table(["", *ESTIMATE_HEADS], rows)]
+    parts += [gap_notes(raw, facts), who_changes(facts), paragraph(aim_words(facts))]
     firm = [wording.decision, wording.shortfall_words, wording.tipping_words, wording.rerun_words]
     firm.append(wording.differing_words)
     parts += [paragraph(" ".join(filter(None, (say(facts) for say in firm)))), paragraph(wording.limits(facts))]
@@ -79,14 +81,8 @@ def summary(result: Result, *, verbose: bool = False, cautions: bool = True, spe
     return "\n\n".join(part for part in parts if part)
 
 
-def estimates(raw: Facts, facts: Facts) -> str:
-    """Every condition under both algorithms with its interval, and its p-value in the repetition that decides."""
-    caption, rows = estimate_rows(raw, facts)
-    return f"{paragraph(caption)}\n\n{table(['', *ESTIMATE_HEADS], rows)}"
-
-
 def estimate_rows(raw: Facts, facts: Facts) -> tuple[str, list[list[str]]]:
-    """What the table of estimates is about, and its rows.
+    """Every condition under both algorithms with its interval, and its p where it decides: what it is about, and rows.
 
     Numbers are looked up in the `raw` facts: two names may look alike once they are made safe to show.
     """

@@ -145,10 +145,9 @@ def people(facts: Facts, _: Frontier) -> Picture | None:
         f"{group}: {', '.join(f'{people_count(kinds[kind])} by {NAMES[kind]}' for kind in KINDS)}"
         for group, kinds in facts["people"].items()
     ]
-    title, alt = f"Of {PEOPLE:,} people in each group, who would be selected", f"Of {PEOPLE:,} people, selected: "
-    return Picture(
-        "people", title, (words,), f"{alt}{'; '.join(said)}.", partial(draw_people, facts), people_table(facts)
-    )
+    title = f"Of {PEOPLE:,} people in each group, who would be selected"
+    described = f"Of {PEOPLE:,} people, selected: {'; '.join(said)}."
+    return Picture("people", title, (words,), described, partial(draw_people, facts), people_table(facts))
 
 
 def draw_people(facts: Facts, width: int) -> Any:
@@ -194,8 +193,10 @@ def right_and_wrong(facts: Facts, _: Frontier) -> Picture | None:
         for group, ways in facts["right_and_wrong"].items()
     ]
     title = f"Of {PEOPLE:,} people in each group, whose decision becomes right, and whose wrong"
-    alt = f"{words} Of {PEOPLE:,} people: {'; '.join(said)}."
-    return Picture("right-and-wrong", title, (words,), alt, partial(draw_right_and_wrong, facts), turned_table(facts))
+    described = f"{words} Of {PEOPLE:,} people: {'; '.join(said)}."
+    return Picture(
+        "right-and-wrong", title, (words,), described, partial(draw_right_and_wrong, facts), turned_table(facts)
+    )
 
 
 def _lines(groups: Sequence[str], width: int) -> tuple[int, Any]:
@@ -245,9 +246,10 @@ def p_values(facts: Facts, _: Frontier) -> Picture:
         values = [repetition["p_value"] for repetition in one]
         ends = sorted({min(values), max(values)})
         said.append(f"{component_name(one[0], facts)} {' to '.join(p_text(end, draws) for end in ends)}")
-    alt = f"p-values: {'; '.join(said)}. All conditions {facts['p_value_text']}, threshold {facts['threshold']:g}."
+    whole = f"All conditions {facts['p_value_text']}, threshold {facts['threshold']:g}."
+    described = f"p-values: {'; '.join(said)}. {whole}"
     title = "How sure each condition is: p-values"
-    return Picture("p-values", title, tuple(words), alt, partial(draw_p_values, facts))
+    return Picture("p-values", title, tuple(words), described, partial(draw_p_values, facts))
 
 
 def p_rows(facts: Facts) -> list[dict[str, Any]]:

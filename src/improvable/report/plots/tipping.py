@@ -23,9 +23,9 @@ def tipping(facts: Facts, _: Frontier) -> Picture | None:
         f"or lower by that factor, for whomever it hurts the claim most. {tipping_words(facts)}"
     )
     said = ", ".join(f"{one['p_value']:.3g} at {one['gamma']:g}" for one in curve)
-    alt = f"The p-value by the factor on the odds: {said}; shown below {facts['threshold']:g}."
+    described = f"The p-value by the factor on the odds: {said}; shown below {facts['threshold']:g}."
     title = "How far memberships may depart from the probabilities"
-    return Picture("tipping", title, (words.rstrip(),), alt, partial(draw_tipping, facts))
+    return Picture("tipping", title, (words.rstrip(),), described, partial(draw_tipping, facts))
 
 
 def draw_tipping(facts: Facts, width: int) -> Any:
