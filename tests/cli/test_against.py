@@ -73,7 +73,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda facts: facts["protocol"].update(digest="0" * 64), "is of another protocol: 0000000000000000..., and this"),
     (lambda facts: facts.update(protocol=None), "has no protocol to compare by."),
     (lambda facts: facts.pop("caution_kinds"), "its 'caution_kinds' is missing or of another type."),
-    (lambda facts: facts.update(estimates=[{"kind": "gap"}]), "its 'estimates.utility' is missing or of another type."),
+    (lambda facts: facts.update(estimates=[{"kind": "gap"}]), "its 'estimates' is missing or of another type."),
     (lambda facts: facts["estimates"][0]["candidate"].update(estimate="high"), "its 'estimates' is missing or of"),
     (lambda facts: facts.update(draws=0), "its 'draws' is missing or of another type."),
 ]

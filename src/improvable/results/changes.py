@@ -6,31 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from improvable.errors import StorageError
-from improvable.question.options import conforms
-from improvable.results.facts import EstimateFacts, Facts, SpreadFacts
+from improvable.inference.evidence import ALGORITHMS
+from improvable.results.facts import Facts, wrong_types
 from improvable.results.formatting import p_text, value_text
 
 ERRORS = 3.0
 """Monte Carlo standard errors within which two p-values are taken for the same."""
 NONE = "none"
-NEEDED: dict[str, Any] = {
-    "p_value": float,
-    "reject": bool,
-    "draws": int,
-    "seed": int,
-    "data_fingerprint": str | None,
-    "versions": dict[str, str],
-    "caution_kinds": list[str],
-    "estimates": list[dict[str, Any]],
-}
+NEEDED = ("p_value", "reject", "draws", "seed", "data_fingerprint", "versions", "caution_kinds", "estimates")
+"""What an earlier result must have to be compared with."""
 GIVEN = {"data": "data_fingerprint", "order of rows (seed)": "seed"}
-ESTIMATE: dict[str, Any] = {
-    "kind": str,
-    "utility": str,
-    "group": str,
-    **dict.fromkeys(("status_quo", "candidate"), dict),
-}
-"""What an earlier result must have, and of what type, to be compared with."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +36,8 @@ def check_comparable(earlier: Mapping[str, Any], digest: str | None, name: str) 
     if protocol["digest"] != digest:
         what = f"'{name}' is of another protocol: {protocol['digest'][:16]}..., and this one is {digest[:16]}...."
         raise StorageError(what, "Run the protocol that it was made with; if that must change, begin a new record.")
-    wrong = [key for key, kind in NEEDED.items() if not conforms(earlier.get(key), kind)]
+    wrong = [key for key in NEEDED if key not in earlier] or wrong_types(earlier, NEEDED)
     wrong += ["draws"] if not wrong and earlier["draws"] < 1 else []
-    for one in () if wrong else earlier["estimates"]:
-        wrong += [f"estimates.{key}" for key, kind in ESTIMATE.items() if not conforms(one.get(key), kind)]
-        values = [one[side].get("estimate") for side in ("status_quo", "candidate")] if not wrong else []
-        wrong += ["estimates"] if not all(conforms(value, float | None) for value in values) else []
     if wrong:
         hint = "It is damaged, or of another version; run the audit again."
         raise StorageError(f"'{name}' cannot be compared with: its '{wrong[0]}' is missing or of another type.", hint)
@@ -98,22 +79,19 @@ def p_moved(before: float, draws_before: int, now: float, draws_now: int) -> boo
 
 def _moves(earlier: Mapping[str, Any], facts: Facts, moved_by: float) -> list[Change]:
     kinds = {"utility": "{utility} of {group}", "gap": "gap in {utility} by {group}"}
-    old, new = ({_key(one): one for one in some["estimates"] if one["kind"] in kinds} for some in (earlier, facts))
+    old, new = (
+        {
+            f"{kinds[one['kind']].format(**one)}, {side.replace('_', ' ')}": one[side]["estimate"]
+            for one in some["estimates"]
+            for side in ALGORITHMS
+            if one["kind"] in kinds
+        }
+        for some in (earlier, facts)
+    )
     found = []
-    for key in {**old, **new}:
-        for side in ("status_quo", "candidate"):
-            before, now = (_value(some.get(key), side) for some in (old, new))
-            same = before is not None and now is not None and abs(now - before) <= moved_by * abs(before)
-            if not same and before != now:
-                name = kinds[key[0]].format(utility=key[1], group=key[2])
-                found.append(Change(f"{name}, {side.replace('_', ' ')}", value_text(before), value_text(now)))
+    for name in {**old, **new}:
+        before, now = old.get(name), new.get(name)
+        same = before is not None and now is not None and abs(now - before) <= moved_by * abs(before)
+        if not same and before != now:
+            found.append(Change(name, value_text(before), value_text(now)))
     return found
-
-
-def _key(one: EstimateFacts) -> tuple[str, str, str]:
-    return one["kind"], one["utility"], one["group"]
-
-
-def _value(one: EstimateFacts | None, side: str) -> float | None:
-    spread: SpreadFacts | None = None if one is None else one[side]  # type: ignore[literal-required]
-    return None if spread is None else spread["estimate"]

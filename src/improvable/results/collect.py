@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,23 +14,7 @@ from improvable.inference.reruns import rerun_risk
 from improvable.inference.statistics import unfairness
 from improvable.inference.test import Component, detectable, lower_median, rows_needed, shortfall
 from improvable.question.options import conforms
-from improvable.results.facts import (
-    PEOPLE,
-    WAYS,
-    AimFacts,
-    AimNotes,
-    ComponentFacts,
-    DiagnosticFacts,
-    DisparityFacts,
-    Facts,
-    PersonFacts,
-    RepetitionFacts,
-    RerunFacts,
-    ShortfallFacts,
-    TippingFacts,
-    TurnFacts,
-    UtilityFacts,
-)
+from improvable.results import facts
 from improvable.results.formatting import number_or_null, p_text, steady
 from improvable.results.storage import VERSION
 
@@ -46,7 +30,7 @@ CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "prote
 """What facts take from the question and from its claim under the same names."""
 
 
-def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
+def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps: Sequence[Disparity]) -> facts.Facts:
     """Everything a result says: its `own` facts, and those that all results have."""
     question, groups = result.question, result.groups
     # Candidates were aimed at the claim of the run, not at one that was asked of it later.
@@ -54,7 +38,7 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
     repetitions = [repetition_facts(one, cuts) for one in result.repetitions]
     evidence = [one.evidence for one in result.repetitions]
     plain, shares = [_disparity_facts(gap) for gap in gaps], _selected_shares(repetitions, groups)
-    facts: Facts = {
+    return {
         **own,  # type: ignore[typeddict-item]  # a setting is plain data whose keys are those of `Facts`
         **{name: _plain(getattr(question, name)) for name in ASKED},
         **{name: _plain(getattr(question.claim, name)) for name in CLAIMED},
@@ -64,8 +48,8 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         "threshold": result.level,
         "reject": bool(result.reject),
         "groups": list(groups),
-        "accuracy_utilities": [_take(UtilityFacts, measure, name="label") for measure in question.accuracy],
-        "fairness_utilities": [_take(UtilityFacts, measure, name="label") for measure in question.fairness],
+        "accuracy_utilities": [_take(facts.UtilityFacts, measure, name="label") for measure in question.accuracy],
+        "fairness_utilities": [_take(facts.UtilityFacts, measure, name="label") for measure in question.fairness],
         "gap_statistic": question.claim.gap,
         # Repetitions with many cells and others may differ in how their draws are made.
         "method": " and ".join(sorted({one["method"] for one in repetitions})),
@@ -94,7 +78,6 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         "verdict_warnings": list(result.verdict_warnings),
         "caution_kinds": [caution.kind for caution in result.cautions],
     }
-    return facts
 
 
 def _plain(value: Any) -> Any:
@@ -120,7 +103,7 @@ def _pair(values: Iterable[Any]) -> Any:
     return dict(zip(ALGORITHMS, values, strict=True))
 
 
-def _disparity_facts(gap: Disparity) -> DisparityFacts:
+def _disparity_facts(gap: Disparity) -> facts.DisparityFacts:
     return {
         "utility": gap.measure,
         "group": gap.attribute,
@@ -133,7 +116,7 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
     }
 
 
-def _selected_shares(repetitions: Sequence[RepetitionFacts], groups: Sequence[str]) -> dict[str, Any] | None:
+def _selected_shares(repetitions: Sequence[facts.RepetitionFacts], groups: Sequence[str]) -> dict[str, Any] | None:
     """Shares selected by either algorithm, of everyone and by group: means over repetitions. None of prices."""
     whole = [[one["share_selected"][name]["test"] for one in repetitions] for name in ALGORITHMS]
     if min(map(min, whole)) == 1:
@@ -144,34 +127,31 @@ def _selected_shares(repetitions: Sequence[RepetitionFacts], groups: Sequence[st
     return {group: _pair(sum(shares) / len(shares) for shares in both) for group, both in found.items()}
 
 
-def _people(repetitions: Sequence[RepetitionFacts], group: str) -> dict[str, PersonFacts]:
+def _people(repetitions: Sequence[facts.RepetitionFacts], group: str) -> dict[str, facts.PersonFacts]:
     """Of `PEOPLE` in a group, how many both algorithms select, one of them, or neither, with their mean outcome."""
-    out: dict[str, PersonFacts] = {}
+    out: dict[str, facts.PersonFacts] = {}
     for kind in KINDS:
         found = [repetition["changes"][group][kind] for repetition in repetitions]
         share = sum(one["share"] for one in found)
         # A mean over repetitions, each with as much weight as it has people of this kind.
         outcome = sum(one["share"] * one["mean_outcome"] for one in found if one["mean_outcome"] is not None)
-        out[kind] = {"people": PEOPLE * share / len(found), "mean_outcome": outcome / share if share else None}
+        out[kind] = {"people": facts.PEOPLE * share / len(found), "mean_outcome": outcome / share if share else None}
     return out
 
 
-def _right_and_wrong(repetitions: Sequence[RepetitionFacts]) -> dict[str, dict[str, TurnFacts]]:
+def _right_and_wrong(repetitions: Sequence[facts.RepetitionFacts]) -> dict[str, dict[str, facts.TurnFacts]]:
     """Whose decision turns right, and wrong, of everyone and of every group: means over repetitions."""
-    found = [one["right_and_wrong"] for one in repetitions]
+    found: list[Any] = [one["right_and_wrong"] for one in repetitions]
     if not all(found):
         return {}
 
-    def mean(group: str, way: str, counted: Literal["rows", "people"]) -> float:
-        return sum(one[group][way][counted] for one in found) / len(found)
+    def mean(group: str, way: str) -> Any:
+        return {what: sum(one[group][way][what] for one in found) / len(found) for what in ("rows", "people")}
 
-    return {
-        group: {way: {"rows": mean(group, way, "rows"), "people": mean(group, way, "people")} for way in WAYS}
-        for group in found[0]
-    }
+    return {group: {way: mean(group, way) for way in facts.WAYS} for group in found[0]}
 
 
-def _tipping_curve(repetitions: Sequence[RepetitionFacts]) -> list[TippingFacts]:
+def _tipping_curve(repetitions: Sequence[facts.RepetitionFacts]) -> list[facts.TippingFacts]:
     """The p-value at each Gamma: the lower median over repetitions."""
     every = zip(*(one["tipping"] for one in repetitions), strict=True)
     return [
@@ -179,14 +159,14 @@ def _tipping_curve(repetitions: Sequence[RepetitionFacts]) -> list[TippingFacts]
     ]
 
 
-def _p_plain(repetitions: Sequence[RepetitionFacts]) -> float | None:
+def _p_plain(repetitions: Sequence[facts.RepetitionFacts]) -> float | None:
     """The p-value without corrections; None where there are none."""
     if not any(one["corrections"] for one in repetitions):
         return None
     return float(lower_median([one["p_value"] if one["p_plain"] is None else one["p_plain"] for one in repetitions]))
 
 
-def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> RepetitionFacts:
+def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> facts.RepetitionFacts:
     """One repetition: the paper's row of numbers, every component and interval behind it, and what was counted."""
     evidence, assessment, claim = result.evidence, result.assessment, result.question.claim
     reference = disparities(evidence, claim, result.question.alpha)[0]
@@ -223,9 +203,9 @@ def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> Repeti
     }
 
 
-def _aim_facts(result: "Comparison", cuts: Sequence[float]) -> list[AimFacts]:
+def _aim_facts(result: "Comparison", cuts: Sequence[float]) -> list[facts.AimFacts]:
     """What the rule `aim` gave weight to, and its margins: means over its blocks by how many rows each tests."""
-    blocks = [one for one in result.notes.get("blocks", ()) if cuts and conforms(one.get("aim"), AimNotes)]
+    blocks = [one for one in result.notes.get("blocks", ()) if cuts and conforms(one.get("aim"), facts.AimNotes)]
     if not blocks:
         return []
     rows = [[*cuts, 1.0][one["block"]] - cuts[one["block"] - 1] for one in blocks]
@@ -236,17 +216,17 @@ def _aim_facts(result: "Comparison", cuts: Sequence[float]) -> list[AimFacts]:
 
     with np.errstate(invalid="ignore", divide="ignore"):  # a group of whom nobody is selected has no mean
         every = list(conditions(result.evidence, result.question.claim))
-    found: list[AimFacts] = []
+    found: list[facts.AimFacts] = []
     for name, one in {one.name: one for one in every}.items():
         # Of several utilities or pairs of groups the least, as it was promised.
         tested = number_or_null(float(np.min([other.margin for other in every if other.name == name])))
         weight, promised = mean("weights", name), mean("promised", name)
-        found.append(AimFacts(kind=one.kind, group=one.group, weight=weight, promised=promised, tested=tested))
+        found.append(facts.AimFacts(kind=one.kind, group=one.group, weight=weight, promised=promised, tested=tested))
     plain = mean("weights", "prediction")
-    return [*found, AimFacts(kind="prediction", group="", weight=plain, promised=None, tested=None)]
+    return [*found, facts.AimFacts(kind="prediction", group="", weight=plain, promised=None, tested=None)]
 
 
-def component_facts(component: Component) -> ComponentFacts:
+def component_facts(component: Component) -> facts.ComponentFacts:
     return {
         "kind": component.kind,
         "utility": component.measure,
@@ -258,15 +238,15 @@ def component_facts(component: Component) -> ComponentFacts:
     }
 
 
-def _rerun_facts(result: "Audit | Comparison") -> RerunFacts:
+def _rerun_facts(result: "Audit | Comparison") -> facts.RerunFacts:
     """How another seed would fare, from the audit's own repetitions."""
     p_values = [repetition.p_value for repetition in result.repetitions]
-    risk = _take(RerunFacts, rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha))
+    risk = _take(facts.RerunFacts, rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha))
     ranges = {name: [round(end, 6) for end in risk[name]] for name in ("otherwise_range", "share_range")}
     return risk | {name: round(risk[name], 6) for name in ("otherwise", "share")} | ranges  # type: ignore[no-any-return]
 
 
-def _shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
+def _shortfall_facts(result: "Audit | Comparison", rows: int) -> facts.ShortfallFacts:
     """The condition that failed in the deciding repetition, whose p-value is the combined one."""
     repetition = next(repetition for repetition in result.repetitions if repetition.p_value == result.p_value)
     lack = shortfall(repetition.evidence, repetition.question.claim, repetition.assessment)
@@ -291,7 +271,7 @@ def _steady(value: float | None) -> float | None:
     return None if value is None else steady(value)
 
 
-def _diagnostic_facts(result: "Audit | Comparison") -> DiagnosticFacts:
+def _diagnostic_facts(result: "Audit | Comparison") -> facts.DiagnosticFacts:
     """Assumption 3, Theorem 2, Remark 3 and selection rates of the status quo."""
     attributes, census = result.repetitions[0].evidence.attributes, result.census
     levels = range(len(attributes[0].levels))

@@ -184,8 +184,9 @@ def _from_stored(meta: dict[str, Any], arrays: dict[str, Any], question: Questio
         notes=meta["notes"],
         counted=storage.counts_from(meta.get("cells")),
     )
-    for part in (*evidence.attributes, *evidence.measures, evidence, *result.cautions):
+    for part in (*evidence.measures, evidence, *result.cautions):
         check_types(part)
+    check_attributes(evidence.attributes)
     if not conforms(counts, CountFacts) or not conforms(result.notes, dict[str, Any]):
         raise TypeError("counts or notes")
     strata, measures = len(evidence.attributes[0].member), sum(not one.formula for one in evidence.measures)
@@ -199,17 +200,21 @@ def _from_stored(meta: dict[str, Any], arrays: dict[str, Any], question: Questio
         kind = "i" if name in ("rows", "selected") else "f"
         if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
             raise ValueError(f"{name} of another shape")
-    for attribute in evidence.attributes:
-        member, levels = attribute.member, len(attribute.levels)
-        if member.dtype.kind != "i" or member.shape != (strata,) or len(set(attribute.levels)) < levels:
-            raise ValueError("groups of another shape")
-        if member.min() < -1 or member.max() >= levels:
-            raise ValueError("groups that are not there")
     read = [place for one in evidence.measures for _, place in one.reads]
     there = all(0 <= m < len(evidence.measures) for m in evidence.asked) and all(0 <= m < measures for m in read)
     if not there or not evidence.accuracy:
         raise ValueError("measures that are not there")
     return result
+
+
+def check_attributes(attributes: Sequence[Attribute], least: int = -1) -> None:
+    """Refuse groups that cannot be ours: of another type or shape, named twice, or without a level from `least` up."""
+    for one in attributes:
+        check_types(one)
+        shaped = one.member.dtype.kind == "i" and one.member.shape == (attributes[0].member.size,)
+        known = set(range(least, len(one.levels)))
+        if not shaped or len(set(one.levels)) < len(one.levels) or not set(one.member.tolist()) <= known:
+            raise ValueError("groups of another shape")
 
 
 def finished_repetitions(folder: Path, question: Question, backend: Any, run: str) -> dict[int, Comparison]:

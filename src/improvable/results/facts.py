@@ -4,7 +4,10 @@
 key means. `Annotated` adds the strings to choose from, the limits of a number, or the fewest and most items of a list.
 """
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, NotRequired, TypedDict, get_type_hints
+
+from improvable.question.options import conforms
 
 Probability = Annotated[float, (0, 1)]
 Kind = Annotated[str, ("accuracy", "fairness")]
@@ -303,7 +306,7 @@ class BlockFacts(TypedDict):
 
 class ProtocolFacts(TypedDict):
     digest: str
-    declared: dict[str, Any]
+    declared: dict[str, dict[str, Any]]
 
 
 class Facts(TypedDict):
@@ -384,6 +387,12 @@ class Facts(TypedDict):
     asked_again: NotRequired[bool]
     protocol: NotRequired[ProtocolFacts | None]
     versions: NotRequired[dict[str, str]]
+
+
+def wrong_types(facts: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
+    """Of these keys of somebody's result, those that are required and missing, or not of the type they have here."""
+    hints, required = get_type_hints(Facts), Facts.__required_keys__
+    return [key for key in keys if (key in facts or key in required) and not conforms(facts.get(key), hints[key])]
 
 
 def by_component(facts: Facts) -> list[tuple[ComponentFacts, ...]]:

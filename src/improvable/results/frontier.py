@@ -22,6 +22,8 @@ from improvable.results.formatting import confidence, number_or_null, p_text
 if TYPE_CHECKING:
     from improvable.results.result import Result
 
+NO_LOSS = {"fairness": " with no loss of accuracy", "accuracy": " with no wider gap"}
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -162,10 +164,8 @@ class Frontier:
         return sorted(edges, reverse=True)[(len(edges) - 1) // 2]
 
     def _words(self, what: str, group: str | None, size: str) -> str:
-        kept = ""
-        if self.ask == "both":
-            kept = " with no loss of accuracy" if what == "fairness" else " with no wider gap"
-        elif group is not None:  # then there are several, and only accuracy is asked for
+        kept = NO_LOSS[what] if self.ask == "both" else ""
+        if not kept and group is not None:  # then there are several, and only accuracy is asked for
             kept = " with no loss to another group"
         whose = "" if self.groups == (EVERYONE,) else f" of {group or 'every group'}"
         rise = "improve" if self.lower_is_better else "rise"
@@ -194,13 +194,10 @@ class Frontier:
         raises = "improve" if self.lower_is_better else "raise"
         does, change = ("cut", "the gap") if what == "fairness" else (raises, f"the accuracy{whose}")
         deltas = self.claim.delta_accuracy if what == "fairness" else self.claim.delta_fairness
-        kept = without = ""
-        if self.ask == "both" and any(every_delta(deltas)):
-            kept = without = f" with the {'accuracy' if what == 'fairness' else 'gap'} that the claim asks for"
-        elif self.ask == "both" and what == "fairness":
-            kept, without = " with no loss of accuracy", " without a loss of accuracy"
-        elif self.ask == "both":
-            kept, without = " with no wider gap", " without a wider gap"
+        kept = NO_LOSS[what] if self.ask == "both" else ""
+        if kept and any(every_delta(deltas)):
+            kept = f" with the {'accuracy' if what == 'fairness' else 'gap'} that the claim asks for"
+        without = kept.replace(" with no ", " without a ")
         if not size:
             return f"Too few rows to tell how far {self.tested} can {does} {change}{kept}: nothing is ruled out."
         sure = f"With {confidence(self.alpha)} confidence, {self.tested}"

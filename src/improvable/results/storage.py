@@ -28,15 +28,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from improvable._text import json_text
-from improvable.data.io.safe import (
-    PARTIAL,
-    ReceivedError,
-    make_folder,
-    parse_json,
-    read_arrays,
-    read_bytes,
-    write_whole,
-)
+from improvable.data.io import safe
+from improvable.data.io.safe import ReceivedError, parse_json
 from improvable.errors import StorageError
 from improvable.inference.cells import Cells
 from improvable.inference.moments import Moments
@@ -79,13 +72,13 @@ def _headed(**plain: Any) -> bytes:
 
 
 def write_json(path: Path, **plain: Any) -> None:
-    write_whole(path, _headed(**plain))
+    safe.write_whole(path, _headed(**plain))
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object that we wrote, of this format; anything else is refused in one line."""
     try:
-        plain = parse_json(read_bytes(path, links=False))
+        plain = parse_json(safe.read_bytes(path, links=False))
         if not isinstance(plain, dict):
             raise ReceivedError("is not a JSON object")
     except (OSError, ValueError) as error:
@@ -132,13 +125,13 @@ def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
     arrays["meta"] = np.frombuffer(_headed(**meta), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
-    write_whole(repetition_path(folder, result.repetition), buffer.getvalue())
+    safe.write_whole(repetition_path(folder, result.repetition), buffer.getvalue())
 
 
 def read_repetition(path: Path, seed: int, run: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """The metadata and arrays of one repetition; those of a `run` only if unchanged and its own."""
     try:
-        arrays = read_arrays(path)
+        arrays = safe.read_arrays(path)
         meta = parse_json(arrays["meta"].tobytes())
         found, number = meta["format"], meta.get("repetition")
     except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED) as error:
@@ -189,7 +182,7 @@ def new_folder(folder: str | Path) -> Path:
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise StorageError(f"'{place}' is already there and not empty.", "Save into a new folder.")
-    make_folder(place)
+    safe.make_folder(place)
     return place
 
 
@@ -215,11 +208,11 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
         begun(True)
         return place
     # A run that was killed while it wrote its first file leaves only a part of it.
-    if place.exists() and (not place.is_dir() or any(one.suffix != PARTIAL for one in place.iterdir())):
+    if place.exists() and (not place.is_dir() or any(one.suffix != safe.PARTIAL for one in place.iterdir())):
         raise StorageError(f"'{place}' is not empty and not a run folder.", "Use a new folder.")
     begun(False)
-    make_folder(place)
-    write_whole(place / RUN, mine)
+    safe.make_folder(place)
+    safe.write_whole(place / RUN, mine)
     return place
 
 

@@ -361,8 +361,10 @@ def _some_hit(attempts: int, misses: FloatArray, weights: FloatArray) -> float:
     return float(weights @ -np.expm1(attempts * misses)) if attempts else 0.0
 
 
-def hoeffding_repetitions(alpha: float = 0.05) -> int:
-    """The smallest whole K above -2 ln(alpha) / (1 - alpha)^2, the bound of Proposition 1.
+def hoeffding_repetitions(alpha: float = 0.05, chance: float | None = None) -> int:
+    """The smallest whole K above -2 ln(chance) / (1 - alpha)^2, for chance = alpha the bound of Proposition 1.
+
+    From there on Hoeffding's bound on P(at least half of K reject at alpha / 2) is below `chance`.
 
     Examples
     --------
@@ -370,12 +372,7 @@ def hoeffding_repetitions(alpha: float = 0.05) -> int:
     7
     """
     check_number("alpha", alpha, 0, 0.5)
-    return _first_above(alpha, alpha)
-
-
-def _first_above(alpha: float, chance: float) -> int:
-    """The first K for which Hoeffding's bound on P(at least half of K reject at alpha / 2) is below `chance`."""
-    return int(np.floor(-2 * np.log(chance) / (1 - alpha) ** 2)) + 1
+    return int(np.floor(-2 * np.log(alpha if chance is None else chance) / (1 - alpha) ** 2)) + 1
 
 
 def sufficient_repetitions(alpha: float = 0.05) -> int:
@@ -398,9 +395,8 @@ def sufficient_repetitions(alpha: float = 0.05) -> int:
     >>> sufficient_repetitions(0.05)
     3
     """
-    check_number("alpha", alpha, 0, 0.5)
     bound = alpha / (1 + alpha)
-    counts = range(2, _first_above(alpha, bound) + 1)
+    counts = range(2, hoeffding_repetitions(alpha, bound) + 1)
     return 1 + max((k for k in counts if _one_attempt(alpha, k, INDEPENDENT)[0] > bound), default=1)
 
 

@@ -40,7 +40,8 @@ from improvable.question.options import check_types, conforms
 from improvable.question.protocol import digest_of, from_declaration
 from improvable.results.audit import load
 from improvable.results.collect import component_facts
-from improvable.results.comparison import Comparison
+from improvable.results.comparison import Comparison, check_attributes
+from improvable.results.facts import wrong_types
 from improvable.results.storage import MALFORMED, counts_from, plain_counts, versions
 from improvable.trust.seal import other_versions
 from improvable.trust.verification import differences, leaves
@@ -51,14 +52,8 @@ SMALLEST = 10
 BY_ROW = (TWO_VALUES, MARGIN)  # corrections that look at rows, not at what a cluster adds up to
 MAX_LEVELS = 1_000
 MAX_DRAWN = 1 << 25  # numbers that the draws of one repetition may have, all on the reader's machine
-IDENTITY: dict[str, Any] = {
-    "rule_source": str | None,
-    "rows": int,
-    **dict.fromkeys(("seal", "challenge", "challenge_source", "data_fingerprint"), str | None),
-    "seed": int,
-    "versions": dict[str, str],
-}
-"""What a bundle repeats of the result that it is of, and its type."""
+IDENTITY = ("rule_source", "rows", "seal", "challenge", "challenge_source", "data_fingerprint", "seed", "versions")
+"""What a bundle repeats of the result that it is of."""
 KEYS = {"format", "protocol", "identity", "files", "smallest", "merged", "repetitions", "of_the_run", "of_the_cells"}
 REPETITION_KEYS = {"repetition", "attributes", "training", "counts"}
 
@@ -161,8 +156,7 @@ def verify_bundle(path: str | Path) -> Recomputed:
         stated, merged, identity = plain["of_the_cells"], plain["merged"], dict(plain["identity"])
         wrong = [one.where for one in differences(stated, again)]
         of_the_run = plain["of_the_run"]["p_value"]
-        typed = [(identity[name], hint) for name, hint in IDENTITY.items()]
-        if not all(conforms(value, hint) for value, hint in (*typed, (merged, int), (of_the_run, float))):
+        if wrong_types(identity, IDENTITY) or not conforms(merged, int) or not conforms(of_the_run, float):
             raise TypeError("a value of another type")
         if merged == 0 and stated != plain["of_the_run"]:
             wrong.append("of_the_run")
@@ -267,15 +261,10 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
         Attribute(one["name"], tuple(one["levels"]), np.array(one["member"], dtype=np.int64))
         for one in plain["attributes"]
     )
-    for attribute in attributes:
-        check_types(attribute)
+    # A stratum of one estimator is in no group of the other.
+    check_attributes(attributes, least=0 if question.assume is None else -1)
     strata = attributes[0].member.size
     levels = max(strata, *(len(attribute.levels) for attribute in attributes))
-    least = 0 if question.assume is None else -1  # a stratum of one estimator is in no group of the other
-    if any(
-        one.member.shape != (strata,) or not set(one.member) <= set(range(least, len(one.levels))) for one in attributes
-    ):
-        raise ValueError("groups of another shape")
     if levels > MAX_LEVELS or question.draws * strata * len(design.utilities) * 4 > MAX_DRAWN:
         raise ReceivedError(f"asks for {question.draws:,} draws of {levels:,} groups, too many to draw again here")
     shape = (strata, len(design.utilities), 2)

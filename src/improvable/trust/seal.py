@@ -18,7 +18,7 @@ from improvable.question.challenge import parse_source
 from improvable.question.options import SECTIONS, check_types
 from improvable.question.protocol import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
-from improvable.results.storage import FORMAT, PACKAGES, VERSION, as_json, read_json, versions
+from improvable.results.storage import PACKAGES, read_json, versions, write_json
 from improvable.trust.ledger import hash_of, now
 
 HEAD = """\
@@ -66,16 +66,12 @@ def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML; a string as in JSON, which leaves one control character alone."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    """A value in TOML: but for tables and infinity as in JSON, which leaves one control character alone."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return repr(value)
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @dataclass(frozen=True)
@@ -176,7 +172,7 @@ def write_seal(seal: Seal, path: str | Path) -> None:
     """Write a seal; a different one that already exists is never overwritten."""
     refuse_other_seal(seal, path)
     if not Path(path).exists():
-        write_whole(Path(path), as_json({"format": FORMAT, "version": VERSION, **seal_facts(seal)}))
+        write_json(Path(path), **seal_facts(seal))
 
 
 def refuse_other_seal(seal: Seal, path: str | Path) -> None:

@@ -23,22 +23,14 @@ from improvable.question.options import conforms
 from improvable.question.protocol import Declaration, digest_of, from_declaration, gone
 from improvable.report.carried import read_embedded
 from improvable.results.audit import Audit, load
+from improvable.results.facts import wrong_types
 from improvable.results.storage import MALFORMED, PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
 from improvable.trust.seal import Seal, of_packages, other_versions, read_protocol, read_seal, seal_of, seal_path
 
 VERSIONED = ("versions", "version")  # other versions may find every number again
 NAME_ONE = "Give a run folder, a file written by improvable audit --json, or its report in HTML."
-SHAPE: dict[str, Any] = {
-    "kind": str,
-    "repetitions": list[dict[str, Any]],
-    "protocol": dict[str, Any] | None,
-    **dict.fromkeys(("challenge", "challenge_source", "seal", "data_fingerprint"), str | None),
-    **dict.fromkeys(("rule_source", "version"), str | None),
-    **dict.fromkeys(("seed", "draws"), int),
-    "p_value": float,
-    "reject": bool,
-    "versions": dict[str, str] | None,
-}
+TYPED = ("kind", "protocol", "challenge", "challenge_source", "seal", "data_fingerprint", "rule_source", "version",
+         "seed", "draws", "p_value", "reject", "versions")  # fmt: skip
 """What must be of its type before a result is recomputed; every other value is compared with its type."""
 PARTS = {
     "verdict": ("p_value", "p_value_text", "threshold", "reject"),
@@ -195,11 +187,9 @@ def read_facts(result: str | Path) -> dict[str, Any]:
         raise StorageError(f"'{place}' is of an earlier version.", hint)
     if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
-    wrong = [name for name, hint in SHAPE.items() if not conforms(facts.get(name), hint)]
-    protocol = facts.get("protocol")
-    if not wrong and protocol is not None:
-        parts = ("declared", dict[str, dict[str, Any]]), ("digest", str)
-        wrong = [f"protocol.{name}" for name, hint in parts if not conforms(protocol.get(name), hint)]
+    wrong = wrong_types(facts, TYPED)
+    if not conforms(facts["repetitions"], list[dict[str, Any]]):
+        wrong.append("repetitions")
     if wrong:
         raise StorageError(f"'{place}' is not a result: its '{wrong[0]}' is of another type.", NAME_ONE)
     return facts

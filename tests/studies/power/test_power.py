@@ -33,9 +33,9 @@ def plan() -> PowerPlan:
 def test_a_sample_size_reaches_the_wanted_power_and_less_does_not(plan: PowerPlan, place: int) -> None:
     size = plan.sample_sizes[place]
     assert size.rows is not None
-    setting = Setting(size.rows, 7, Claim(), 0.05, SCHEMES[place])
-    enough = simulate(assume(GROUPS), setting, 4_000, 1)
-    fewer = simulate(assume(GROUPS), replace(setting, rows=round(0.8 * size.rows)), 4_000, 1)
+    setting = Setting(size.rows, 7, Claim(), 0.05, SCHEMES[place], simulations=4_000, seed=1)
+    enough = simulate(assume(GROUPS), setting)
+    fewer = simulate(assume(GROUPS), replace(setting, rows=round(0.8 * size.rows)))
     assert enough.power == pytest.approx(0.8, abs=0.05)
     assert fewer.power < 0.76
     assert any(p.rows == size.rows and p.power >= 0.8 for p in plan.points if p.varied == "rows")
@@ -103,8 +103,8 @@ def test_the_papers_split_is_asked_for_like_forward_repetitions() -> None:
     plan = power_from_assumptions(GROUPS, rows=700, tried=Tried(train_fractions=(0.4,)), **how)
     assert (plan.asked.scheme, plan.asked.training_rows, plan.asked.test_rows) == ("split", 280, 420)
     assert [size.scheme for size in plan.sample_sizes] == ["forward", "split"]
-    setting = Setting(700, 1, Claim(), 0.05, "split", 0.4)
-    assert plan.asked.power == simulate(assume(GROUPS), setting, 500, 0).power
+    setting = Setting(700, 1, Claim(), 0.05, "split", 0.4, simulations=500)
+    assert plan.asked.power == simulate(assume(GROUPS), setting).power
     words = "With 700 rows and 1 repetition of the paper's split with 40% for training, the audit rejects"
     assert words in " ".join(plan.summary().split())
     assert plan.to_dict()["scheme"] == "split"
@@ -141,15 +141,16 @@ def test_the_range_covers_the_power_that_the_audit_has(
     With so few rows several conditions may be the weakest, and the middle 80% of what pilots show covers 55 to 70%.
     """
     monkeypatch.setattr(simulation, "SHIFTS", 60)
-    monkeypatch.setattr(simulation, "SHIFT_SIMULATIONS", 30)
+    monkeypatch.setattr(simulation, "SHIFT_SIMULATIONS", 100)
     truth, setting, rng = assume(GROUPS), Setting(rows, 3, claim, 0.05), np.random.default_rng(3)
-    power = simulate(truth, setting, 2_000, 0).power
+    power = simulate(truth, setting).power
     error = truth.covariances[0] / pilot_rows
     covered = []
     for _ in range(40):
         shift = root(error) @ rng.standard_normal(truth.width)
         pilot = replace(truth, means=truth.means + shift, uncertainty=error)
-        low, high = (simulate(view, setting, 400, 0) for view in simulation.range_of_outlooks(pilot, setting, 0))
+        few = replace(setting, simulations=400)
+        low, high = (simulate(view, few) for view in simulation.range_of_outlooks(pilot, setting))
         covered.append(low.power - low.error <= power <= high.power + high.error)
     assert np.mean(covered) > 0.8 - 2 * np.sqrt(0.16 / 40)
 

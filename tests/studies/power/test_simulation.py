@@ -48,7 +48,7 @@ def test_repetitions_share_the_rows_that_they_order(scheme: Scheme) -> None:
     n, simulations, outlook = 200, 4_000, assume(GROUPS)
     sigma = outlook.covariances[0]
     outlook = replace(outlook, fit=0.61 * sigma, shared=-sigma)
-    setting = Setting(n, 2, Claim(), 0.05, scheme, 0.3, teaching=(20.0, "20 rows"))
+    setting = Setting(n, 2, Claim(), 0.05, scheme, 0.3, teaching=(20.0, "20 rows"), simulations=simulations)
     ends = [20, 40, 80, 140, n] if scheme == "forward" else [60, n]
     rng = np.random.default_rng(2)
     factor = np.linalg.cholesky(sigma + 1e-9 * np.eye(8))
@@ -61,7 +61,7 @@ def test_repetitions_share_the_rows_that_they_order(scheme: Scheme) -> None:
             for start, end in pairwise(ends):
                 observed[r, k] += tested[start:end].sum(axis=0) + (end - start) * taught[:start].mean(axis=0)
     observed /= n - ends[0]
-    simulated, _ = repetition_means(outlook, setting, np.zeros(8), sigma, simulations, 0)
+    simulated, _ = repetition_means(outlook, setting, np.zeros(8), sigma)
     _, (tested_twice, taught_twice, both) = block_moments(setting.cuts.ends)
     variance = tested_twice + 0.61 * taught_twice - both
     for means in (observed, simulated.reshape(simulations, 2, 8)):
@@ -149,7 +149,7 @@ def test_a_candidate_like_the_status_quo_never_rejects() -> None:
     outlook = assume(GROUPS)
     copy = np.array([0, 1, 0, 1, 4, 5, 4, 5])  # the candidate's entries are the status quo's
     same = replace(outlook, means=outlook.means[:, copy], covariances=outlook.covariances[:, copy][:, :, copy])
-    assert simulate(same, Setting(1_000, 3, Claim(), 0.05), 200, 0).power == 0
+    assert simulate(same, Setting(1_000, 3, Claim(), 0.05, simulations=200)).power == 0
 
 
 def agree(rejected: list[bool], fast: Rejections) -> bool:
@@ -171,7 +171,7 @@ def test_power_of_a_fixed_candidate_is_that_of_audits(scheme: Scheme, n: int, re
         for r in range(40)
     ]  # fmt: skip
     for claim in claims:
-        fast = simulate(assume(GROUPS), Setting(n, repetitions, Claim(**claim), 0.05, scheme), 4_000, 0)
+        fast = simulate(assume(GROUPS), Setting(n, repetitions, Claim(**claim), 0.05, scheme, simulations=4_000))
         assert agree([one.with_claim(**claim).reject for one in audits], fast), claim
 
 
@@ -217,5 +217,6 @@ def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
     outlook = replace(pilot, means=np.tile(np.mean(means, axis=0), (len(pilot.sizes), 1)))
     claims: list[dict[str, Any]] = [{}, {"ask": "accuracy"}, {"ask": "fairness", "delta_fairness": 0.3}]
     for claim in claims:
-        fast = simulate(outlook, Setting(1_500, 3, Claim(**claim), 0.05, teaching=pilot.teaching), 4_000, 0)
+        setting = Setting(1_500, 3, Claim(**claim), 0.05, teaching=pilot.teaching, simulations=4_000)
+        fast = simulate(outlook, setting)
         assert agree([one.with_claim(**claim).reject for one in audits], fast), claim

@@ -41,7 +41,7 @@ def test_a_run_that_is_stopped_at_once_has_left_its_line(monkeypatch: pytest.Mon
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    for place, name in ((storage, "make_folder"), (running, "_against_itself")):
+    for place, name in ((storage.safe, "make_folder"), (running, "_against_itself")):
         with monkeypatch.context() as here:
             here.setattr(place, name, stop)
             assert run([*AUDIT, "--out", f"run-{name}"]) == 130

@@ -11,19 +11,10 @@ from improvable.errors import OptionError
 from improvable.question.claim import Claim, check_claim, make_claim
 from improvable.question.options import check_integer, check_number
 from improvable.question.settings import Scheme
+from improvable.studies.power import simulate
 from improvable.studies.power.assumptions import AssumedGroup, Outlook, assume
 from improvable.studies.power.learning import MIN_FITS, Learning, frame_of, learn
-from improvable.studies.power.simulate import (
-    PLAN_ROWS,
-    PowerPoint,
-    SampleSize,
-    Setting,
-    mixture_moments,
-    power_point,
-    range_of_outlooks,
-    rounded,
-    sample_size,
-)
+from improvable.studies.power.simulate import PLAN_ROWS, PowerPoint, SampleSize, Setting
 
 if TYPE_CHECKING:
     import altair as alt
@@ -77,15 +68,12 @@ class PowerPlan:
     points: tuple[PowerPoint, ...]
     sample_sizes: tuple[SampleSize, ...]
     wanted: float
-    alpha: float
-    claim: Claim
+    setting: Setting
     groups: tuple[str, ...]
     learns: bool
-    simulations: int
-    seed: int
     basis: tuple[str, ...]
     cautions: tuple[str, ...]
-    backend: Any = field(repr=False)
+    backend: Any = field(default="polars", repr=False)
     learned: Learning | None = field(default=None, repr=False)
 
     def learning(self) -> Learning:
@@ -109,7 +97,7 @@ class PowerPlan:
         """Everything as plain numbers and strings, ready for JSON."""
         import improvable
 
-        asked, best, claim = self.asked, self.best, self.claim.to_dict()
+        asked, best, claim = self.asked, self.best, self.setting.claim.to_dict()
         return {
             "kind": "power",
             "power": asked.power,
@@ -121,13 +109,13 @@ class PowerPlan:
             "best_train_fraction": best.train_fraction,
             "best_power": best.power,
             "as_good_train_fractions": self.best_fractions,
-            "alpha": self.alpha,
+            "alpha": self.setting.alpha,
             **{name: list(value) if isinstance(value, tuple) else value for name, value in claim.items()},
             "groups": list(self.groups),
             "points": [asdict(point) for point in self.points],
             "learning": None if self.learned is None else self.learned.to_dict(),
-            "simulations": self.simulations,
-            "seed": self.seed,
+            "simulations": self.setting.simulations,
+            "seed": self.setting.seed,
             "basis": list(self.basis),
             "words": self._findings(),
             "warnings": [*self.cautions, *self._notes()],
@@ -161,10 +149,11 @@ class PowerPlan:
         rows = [{"x": p.rows, "series": _scheme_name(p), "power": p.power, "error": p.error} for p in points]
         widest = max(p.rows for p in points)
         marks = [size.rows for size in self.sample_sizes if size.rows is not None and size.rows <= widest]
-        subtitle = [f"{self.simulations:,} simulated audits per point; repetitions in each: {self.asked.repetitions}."]
+        times, repetitions = self.setting.simulations, self.asked.repetitions
+        subtitle = [f"{times:,} simulated audits per point; repetitions in each: {repetitions}."]
         subtitle += [f"Dotted: rows that reach a power of {self.wanted:g}."] if marks else []
         title = "Probability that the audit rejects"
-        return power_curves(rows, x_title="rows", title=title, subtitle=subtitle, level=self.alpha, marks=marks)
+        return power_curves(rows, x_title="rows", title=title, subtitle=subtitle, level=self.setting.alpha, marks=marks)
 
     def _findings(self) -> list[str]:
         asked, best = self.asked, self.best
@@ -301,15 +290,15 @@ def power_from_pilot(
     check_integer("fits", fits, MIN_FITS)
     for name in {"draws", "run_folder"} & question.keys():
         raise OptionError(f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no repetitions.")
-    _check(wanted, simulations, seed)
-    setting = Setting(PLAN_ROWS if rows is None else rows, repetitions, Claim(), alpha, scheme, train_fraction)
+    check_number("the wanted power", wanted, 0, 1)
+    least = PLAN_ROWS if rows is None else rows
+    setting = Setting(least, repetitions, Claim(), alpha, scheme, train_fraction, simulations=simulations, seed=seed)
     question |= {"scheme": scheme, "repetitions": repetitions}
     outlook, study, learned = learn(data, rows, sizes, fits, question, seed)
     total = int(study.setting["rows"]) if rows is None else rows
     setting = replace(setting, rows=total, claim=study.question.claim, teaching=outlook.teaching)
     cautions = [caution.text for caution in study.cautions if caution.kind in ("dropped", "groups")]
-    plan = _plan(outlook, setting, wanted, tried or Tried(), simulations, seed, cautions, study.backend)
-    return replace(plan, learned=learned)
+    return replace(_plan(outlook, setting, wanted, tried or Tried(), cautions), backend=study.backend, learned=learned)
 
 
 def power_from_assumptions(
@@ -353,30 +342,15 @@ def power_from_assumptions(
     >>> plan.asked.power > 0.9
     True
     """
-    _check(wanted, simulations, seed)
+    check_number("the wanted power", wanted, 0, 1)
     asked = make_claim(**claim, accuracy=["calibration"], fairness=["calibration"])
     outlook = assume(groups)
     check_claim(asked, [attribute.levels for attribute in outlook.attributes], ["calibration"])
-    setting = Setting(rows, repetitions, asked, alpha, scheme, train_fraction, outlook.teaching)
-    return _plan(outlook, setting, wanted, tried or Tried(), simulations, seed)
+    how = scheme, train_fraction, outlook.teaching, simulations, seed
+    return _plan(outlook, Setting(rows, repetitions, asked, alpha, *how), wanted, tried or Tried())
 
 
-def _check(wanted: float, simulations: int, seed: int) -> None:
-    check_number("the wanted power", wanted, 0, 1)
-    check_integer("simulations", simulations, 100)
-    check_integer("seed", seed, 0)
-
-
-def _plan(
-    outlook: Outlook,
-    setting: Setting,
-    wanted: float,
-    tried: Tried,
-    simulations: int,
-    seed: int,
-    cautions: Sequence[str] = (),
-    backend: Any = "polars",
-) -> PowerPlan:
+def _plan(outlook: Outlook, setting: Setting, wanted: float, tried: Tried, cautions: Sequence[str] = ()) -> PowerPlan:
     fractions = sorted({*(tried.train_fractions or TRAIN_FRACTIONS), setting.train_fraction})
     repetitions = sorted({*(tried.repetitions or REPETITIONS), setting.repetitions})
     varied = {
@@ -391,20 +365,20 @@ def _plan(
         margin = {} if name == "delta_fairness" else {"no_worse": None}  # which is another word for a delta
         claims = [replace(setting.claim, **{name: float(delta)}, **margin) for delta in deltas]  # type: ignore[arg-type]
         varied[name] = [replace(setting, claim=claim) for claim in claims]
-    views = [outlook, *range_of_outlooks(outlook, setting, seed)]
+    views = [outlook, *simulate.range_of_outlooks(outlook, setting)]
 
     def curve(name: str, several: Sequence[Setting]) -> list[PowerPoint]:
-        return [power_point(name, one, views, simulations, seed) for one in several]
+        return [simulate.power_point(name, one, views) for one in several]
 
     curves = {name: curve(name, several) for name, several in varied.items()}
     best = max(curves["train_fraction"], key=lambda point: point.power)
     compared = dict.fromkeys([setting.train_fraction, best.train_fraction or 0.0])
     schemes = [replace(setting, scheme="forward")]
     schemes += [replace(setting, scheme="split", train_fraction=fraction) for fraction in compared]
-    sizes = [sample_size(one, wanted, views, simulations, seed) for one in schemes]
+    sizes = [simulate.sample_size(one, wanted, views) for one in schemes]
     # By default the rows tried are some around those that reach the wanted power.
     enough = [size.rows for size in sizes if size.rows is not None]
-    around = [max(PLAN_ROWS, rounded(multiple * (*enough, setting.rows)[0])) for multiple in MULTIPLES]
+    around = [max(PLAN_ROWS, simulate.rounded(multiple * (*enough, setting.rows)[0])) for multiple in MULTIPLES]
     rows = sorted({*(tried.rows or (*around, *enough)), setting.rows})
     by_rows = [curve("rows", [replace(one, rows=n) for n in rows]) for one in schemes]
     return PowerPlan(
@@ -413,21 +387,17 @@ def _plan(
         points=tuple(point for several in (*by_rows, *curves.values()) for point in several),
         sample_sizes=tuple(sizes),
         wanted=wanted,
-        alpha=setting.alpha,
-        claim=setting.claim,
+        setting=setting,
         groups=tuple(level for attribute in outlook.attributes for level in attribute.levels),
         learns=outlook.learns,
-        simulations=simulations,
-        seed=seed,
         basis=outlook.basis,
         cautions=(*cautions, *_doubts(outlook, setting)),
-        backend=backend,
     )
 
 
 def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
     """What a reader must know about a plan."""
-    mean, _ = mixture_moments(outlook, setting)
+    mean, _ = simulate.mixture_moments(outlook, setting)
     counted = mean.reshape(len(outlook.attributes[0].member), -1, 2, 2)[..., 1]
     out = []
     for attribute in outlook.attributes:

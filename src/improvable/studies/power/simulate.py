@@ -53,7 +53,7 @@ SHIFTS, SHIFT_SIMULATIONS = 200, 200
 
 @dataclass(frozen=True)
 class Setting:
-    """How an audit is to be run."""
+    """How an audit is to be run, and how often it is simulated."""
 
     rows: int  # n, training and test rows together
     repetitions: int
@@ -62,6 +62,8 @@ class Setting:
     scheme: Scheme = "forward"
     train_fraction: float = 0.5  # of the paper's split
     teaching: tuple[float, str] = (MIN_ROWS, f"{MIN_ROWS} rows")  # that of `Outlook`
+    simulations: int = 2_000
+    seed: int = 0  # one seed gives the same random numbers in every setting, so curves are smooth
 
     def __post_init__(self) -> None:
         check_integer("rows", self.rows, PLAN_ROWS)
@@ -69,6 +71,8 @@ class Setting:
         check_number("alpha", self.alpha, 0, 0.5)
         check_choice("scheme", self.scheme, get_args(Scheme))
         check_number("train_fraction", self.train_fraction, 0, 1)
+        check_integer("simulations", self.simulations, 100)
+        check_integer("seed", self.seed, 0)
 
     @property
     def fraction(self) -> float | None:
@@ -100,11 +104,12 @@ class Rejections:
     margin: float  # the mean over audits of the deciding repetition's weakest component, in standard errors
 
 
-def simulate(outlook: Outlook, setting: Setting, simulations: int, seed: int) -> Rejections:
-    """How often an audit rejects; one seed gives the same random numbers in every setting, so curves are smooth."""
+def simulate(outlook: Outlook, setting: Setting) -> Rejections:
+    """How often an audit rejects."""
+    simulations, rows = setting.simulations, setting.test_rows
     mean, covariance = mixture_moments(outlook, setting)
-    test, train = repetition_means(outlook, setting, mean, covariance, simulations, seed)
-    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, setting.test_rows, test, train, seed)
+    test, train = repetition_means(outlook, setting, mean, covariance)
+    z = margins(outlook, setting.claim, mean, covariance / rows, rows, test, train, setting.seed)
     # The lower median p-value is that of the repetition with the ((K + 1) // 2)-th largest margin.
     deciding = -np.sort(-z.reshape(simulations, -1), axis=1)[:, (setting.repetitions - 1) // 2]
     rejected = int((deciding > ndtri(1 - threshold_for(setting.alpha, setting.repetitions))).sum())
@@ -122,14 +127,14 @@ def mixture_moments(outlook: Outlook, setting: Setting) -> tuple[FloatArray, Flo
 
 
 def repetition_means(
-    outlook: Outlook, setting: Setting, mean: FloatArray, covariance: FloatArray, simulations: int, seed: int
+    outlook: Outlook, setting: Setting, mean: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray | None]:
     """Mean contributions over the rows that each repetition tests and, in the paper's split, over those that train.
 
     Their shape is (simulations * repetitions, width). The training rows of a split choose the reference pair of groups.
     """
     fit, shared, shape, size = outlook.fit, outlook.shared, (-1, outlook.width), np.sqrt(setting.rows)
-    common, own = _noise(simulations, setting.repetitions, outlook.width, seed)
+    common, own = _noise(setting.simulations, setting.repetitions, outlook.width, setting.seed)
     _, (tested, taught, both) = block_moments(setting.cuts.ends)
     everyone = common @ root(covariance + fit + shared).T
     alone = own @ root((tested - 1) * covariance + (taught - 1) * fit + (both - 1) * shared).T
@@ -190,12 +195,12 @@ class SampleSize:
     most_tried: int
 
 
-def power_point(varied: str, setting: Setting, outlooks: Sequence[Outlook], simulations: int, seed: int) -> PowerPoint:
+def power_point(varied: str, setting: Setting, outlooks: Sequence[Outlook]) -> PowerPoint:
     """The power under the first outlook and, for a range, under the others."""
     if not setting.feasible:
         what = f"a train fraction of {setting.train_fraction:g} of {setting.rows:,} rows leaves a part empty."
         raise OptionError(what, "Give another fraction, or more rows.")
-    results = [simulate(outlook, setting, simulations, seed) for outlook in outlooks]
+    results = [simulate(outlook, setting) for outlook in outlooks]
     powers = [result.power for result in results]
     low, high = (min(powers), max(powers)) if len(powers) > 1 else (None, None)
     training, claim = setting.training_rows, setting.claim
@@ -205,7 +210,7 @@ def power_point(varied: str, setting: Setting, outlooks: Sequence[Outlook], simu
     return PowerPoint(*asked, powers[0], results[0].error, low, high, training[-1], setting.test_rows, reach)
 
 
-def range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Outlook]:
+def range_of_outlooks(outlook: Outlook, setting: Setting) -> list[Outlook]:
     """The pilot might have shown another mean: the two that bound `RANGE` of what the power may be.
 
     What counts is how far the weakest component of the deciding repetition stands from its null, on average. Where
@@ -215,26 +220,24 @@ def range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Out
     """
     if not outlook.uncertainty.any():
         return []
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
+    few = replace(setting, simulations=SHIFT_SIMULATIONS)
+    rng = np.random.default_rng(np.random.SeedSequence(setting.seed, spawn_key=(3,)))
     shifts = rng.standard_normal((SHIFTS, outlook.width)) @ root(outlook.uncertainty).T
     views = [replace(outlook, means=outlook.means + shift) for shift in shifts]
-    margins = np.array([simulate(view, setting, SHIFT_SIMULATIONS, seed).margin for view in views])
-    own = simulate(outlook, setting, SHIFT_SIMULATIONS, seed).margin
+    margins, own = np.array([simulate(view, few).margin for view in views]), simulate(outlook, few).margin
     low, high = np.quantile(margins, [(1 - RANGE) / 2, (1 + RANGE) / 2])
     ends = min(low, 2 * own - high), max(high, 2 * own - low)
     return [views[int(np.abs(margins - end).argmin())] for end in ends]
 
 
-def sample_size(
-    setting: Setting, wanted: float, outlooks: Sequence[Outlook], simulations: int, seed: int
-) -> SampleSize:
+def sample_size(setting: Setting, wanted: float, outlooks: Sequence[Outlook]) -> SampleSize:
     """The fewest rows that reach the wanted power, by bisection on a fixed ladder of sizes."""
     steps = round(float(np.log(MAX_MULTIPLE * setting.rows / PLAN_ROWS) / np.log(STEP)))
     ladder = [rounded(PLAN_ROWS * STEP**i) for i in range(steps + 1)]
 
     @cache
     def found(view: int, rows: int) -> Rejections:
-        return simulate(outlooks[view], replace(setting, rows=rows), simulations, seed)
+        return simulate(outlooks[view], replace(setting, rows=rows))
 
     def fewest(view: int, goal: float) -> int | None:
         def reaches(rows: int) -> bool:
