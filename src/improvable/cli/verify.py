@@ -184,7 +184,6 @@ def bundle(
     run: str = Argument(metavar="RUN", help="A run folder of audit --out."),
     out: str | None = Option(None, metavar="FILE", help="Where to write it.", show_default="RUN.bundle.json"),
     smallest: int = Option(SMALLEST, help="Refuse cells of fewer rows than this."),
-    merge: bool = Option(False, "--merge", help="Merge smaller cells; the p-values then change."),
 ) -> int:
     """Write what others need to recompute p-values without any row.
 
@@ -197,18 +196,13 @@ def bundle(
 
     \b
       {run}
-      improvable bundle run --merge
+      improvable bundle run --smallest 5
       improvable verify run.bundle.json
     """
     check_outputs(out)
     check_integer("--smallest", smallest, 1)
-    place, merged = write_bundle(run, out, smallest, merge)
+    place = write_bundle(run, out, smallest)
     say(f"Wrote {place}: {place.stat().st_size:,} bytes, no row. Check it: improvable verify {in_command(place)}")
-    if merged:
-        warn(
-            f"{merged} cells of fewer than {smallest} rows were merged with others. Estimates stay; p-values "
-            "are those of the merged cells, and tend to be too small. The run's own stand beside them."
-        )
     return 0
 
 
@@ -229,11 +223,6 @@ def check_bundle(path: str, mine: trust.Agreement) -> int:
         say(shown(f"version    {name} {made} made the result; this is {here}"))
     for where in found.differences[:MAX_SHOWN]:
         say(shown(f"DIFFERENT  {where}"))
-    if found.merged:
-        say(
-            f"merged     {found.merged} small cells were merged with others: the p-value below is that of the merged "
-            f"cells and tends to be too small; the run states {p_equals(p_text(found.of_the_run, asked.draws))}"
-        )
     if not found.same:
         say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
         return 1

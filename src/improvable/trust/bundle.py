@@ -9,16 +9,13 @@ It proves that the p-values, the verdict and the estimates follow from these cel
 come from the data, the seed from data and challenge, or candidates from the rule. For that the run itself is verified
 with the data, and the bundle's digests say which run it is.
 
-A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused, or merged.
-Within a group, in the order of their values, cells are pooled from the first small one on until the pool has `smallest`
-rows, and what is left at the end joins the pool before it. A pool's contribution is the mean of its cells'. Sums, and
-so all estimates, stay the same up to rounding; variation inside a pool is lost, so p-values are no longer those of the
-run, and tend to be too small. A merged bundle states the run's own beside them, which it cannot show.
+A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused. They are
+never merged: variation inside a merged cell is lost, and p-values would be too small.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +26,6 @@ from improvable._text import json_text
 from improvable.data.groups import Attribute
 from improvable.data.io.safe import ReceivedError, parse_json, read_bytes, write_whole
 from improvable.errors import OptionError, StorageError
-from improvable.inference.cells import Cells, merge
 from improvable.inference.corrections import MARGIN, TWO_VALUES
 from improvable.inference.moments import Moments
 from improvable.inference.tally import Counted, drawable_of, evidence_without_draws, with_draws
@@ -54,7 +50,7 @@ MAX_LEVELS = 1_000
 MAX_DRAWN = 1 << 25  # numbers that the draws of one repetition may have, all on the reader's machine
 IDENTITY = ("rule_source", "rows", "seal", "challenge", "challenge_source", "data_fingerprint", "seed", "versions")
 """What a bundle repeats of the result that it is of."""
-KEYS = {"format", "protocol", "identity", "files", "smallest", "merged", "repetitions", "of_the_run", "of_the_cells"}
+KEYS = {"format", "protocol", "identity", "files", "smallest", "repetitions", "of_the_run"}
 REPETITION_KEYS = {"repetition", "attributes", "training", "counts"}
 
 
@@ -65,9 +61,7 @@ class Recomputed:
     checked: int  # how many numbers were compared, to the bit
     differences: list[str]  # places of those that are not the same
     facts: dict[str, Any]  # what the bundle says it is of
-    merged: int  # how many cells were pooled; then the p-values are not the run's
     stated: dict[str, Any]  # the p-values, as the bundle states them
-    of_the_run: float  # the run's own p-value, which a merged bundle states and cannot show
     question: Question  # what the protocol asks
     versions: dict[str, tuple[str, str]]  # for each package whose version differs, (stated, here)
 
@@ -76,9 +70,7 @@ class Recomputed:
         return not self.differences
 
 
-def write_bundle(
-    run: str | Path, path: str | Path | None = None, smallest: int = SMALLEST, pool: bool = False
-) -> tuple[Path, int]:
+def write_bundle(run: str | Path, path: str | Path | None = None, smallest: int = SMALLEST) -> Path:
     """Write the bundle of a run folder: the same bytes for whoever has the run.
 
     Parameters
@@ -89,24 +81,21 @@ def write_bundle(
         By default ``RUN.bundle.json``, beside the run.
     smallest : int
         The fewest rows that a cell may have.
-    pool : bool
-        Merge smaller cells instead of refusing them.
 
     Returns
     -------
-    path, int
-        Where it is, and how many cells were merged.
+    path
+        Where it is.
     """
     result = load(run)
     facts = result.to_dict()
     if facts.get("protocol") is None:
         hint = "Only audits whose rule, utilities and status quo are named, not Python objects, have a bundle."
         raise OptionError(f"'{run}' has no protocol, so a bundle could not say what was asked.", hint)
-    repetitions, pooled = [], 0
+    repetitions = []
     for repetition in result.repetitions:
         assert isinstance(repetition, Comparison)
-        counted, lost = _releasable(repetition, smallest, pool)
-        pooled += lost
+        counted = _releasable(repetition, smallest)
         attributes = repetition.evidence.attributes
         levels = [{"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in attributes]
         training = repetition.evidence.training.tolist() if facts["scheme"] == "split" else None
@@ -120,20 +109,19 @@ def write_bundle(
         "identity": {name: facts.get(name) for name in IDENTITY},
         "files": {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in files},
         "smallest": smallest,
-        "merged": pooled,
         "repetitions": repetitions,
         "of_the_run": {name: facts[name] for name in ("p_value", "threshold", "reject")} | {"repetitions": stated},
     }
     try:
-        plain["of_the_cells"] = _recomputed(json.loads(json.dumps(plain)))
+        again = _recomputed(json.loads(json.dumps(plain)))
     except ReceivedError as error:
         raise OptionError(f"the bundle of '{run}' {error}.", "Use fewer draws, or run the audit again.") from error
-    if not pooled and plain["of_the_cells"] != plain["of_the_run"]:
+    if again != plain["of_the_run"]:
         hint = "It was written by other versions; run the audit again."
         raise StorageError(f"the cells in '{run}' do not give its p-values.", hint)
     place = Path(path) if path is not None else Path(f"{str(run).rstrip('/')}.bundle.json")
     write_whole(place, (json_text(plain, indent=None) + "\n").encode())
-    return place, pooled
+    return place
 
 
 def is_bundle(path: str | Path) -> bool:
@@ -153,13 +141,10 @@ def verify_bundle(path: str | Path) -> Recomputed:
         if set(plain) != KEYS or set(plain["identity"]) != set(IDENTITY):
             raise ReceivedError("says what a bundle does not say, or less")
         question, again = _design(plain).question, _recomputed(plain)
-        stated, merged, identity = plain["of_the_cells"], plain["merged"], dict(plain["identity"])
+        stated, identity = plain["of_the_run"], dict(plain["identity"])
         wrong = [one.where for one in differences(stated, again)]
-        of_the_run = plain["of_the_run"]["p_value"]
-        if wrong_types(identity, IDENTITY) or not conforms(merged, int) or not conforms(of_the_run, float):
+        if wrong_types(identity, IDENTITY):
             raise TypeError("a value of another type")
-        if merged == 0 and stated != plain["of_the_run"]:
-            wrong.append("of_the_run")
         changed = other_versions(identity["versions"], versions())
     except ReceivedError as error:
         raise StorageError(f"'{path}' {error}.", "Ask for the bundle again.") from error
@@ -169,62 +154,27 @@ def verify_bundle(path: str | Path) -> Recomputed:
     except (OSError, *MALFORMED) as error:
         raise StorageError(f"'{path}' is not a bundle that can be recomputed.", "Ask for it again.") from error
     facts, checked = identity | {"protocol": plain["protocol"]}, len(dict(leaves(again)))
-    return Recomputed(checked, wrong, facts, merged, stated, of_the_run, question, changed)
+    return Recomputed(checked, wrong, facts, stated, question, changed)
 
 
-def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
-    """What was counted, if no cell is too small or small ones are pooled; and how many were."""
+def _releasable(repetition: Comparison, smallest: int) -> Counted:
+    """What was counted, if no cell is too small."""
     counted = repetition.counted
     if counted is None:
         hint = "A bundle needs outcomes that are 0 or 1, or counts; or the run is of an older version: run it again."
         raise OptionError("the run keeps no cells: its contributions are nearly all different.", hint)
     strata = counted.strata
     if isinstance(strata, Moments):
-        return counted, 0
+        return counted
     if counted.clusters is not None and any(one["why"] in BY_ROW for one in repetition.counts["corrections"]):
         what = "the draws of this run know which rows of a cluster the algorithms differ in, and a bundle does not."
         raise OptionError(what, "Let the other side recompute the run from its rows.")
     small = sum(int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata)
-    if not small:
-        return counted, 0
-    if not pool:
+    if small:
         share = f"fewer than {smallest} {'rows' if counted.clusters is None else 'clusters'} share"
-        hint = "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1."
+        hint = "Allow smaller cells, if the law lets you: --smallest 1. Or let the other side recompute from the rows."
         raise OptionError(f"{small} cells of repetition {repetition.repetition} are contributions that {share}.", hint)
-    # What each block of cells is called; with clusters there is one block for all.
-    attributes = repetition.evidence.attributes
-    blocks = range(attributes[0].member.size)
-    names = [" and ".join(repetition.evidence.groups_of(block)) for block in blocks]
-    merged = [_pooled(cells, smallest, names) for cells in strata]
-    lost = sum(len(a.counts) - len(b.counts) for a, b in zip(strata, merged, strict=True))
-    return replace(counted, strata=tuple(merged)), lost
-
-
-def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
-    """Cells of at least `smallest` rows each, by the rule that the module states."""
-    if 0 < cells.silent < smallest:
-        hint = "Allow smaller cells: --smallest 1."
-        raise OptionError(f"only {cells.silent} rows contribute nothing, and they cannot be merged with others.", hint)
-    values, block, counts = [], [], []
-    for b, part in enumerate(cells.slices()):
-        pools: list[list[int]] = []
-        filling: list[int] = []
-        for c in range(part.start, part.stop):
-            filling.append(c)
-            if cells.counts[filling].sum() >= smallest:
-                pools.append(filling)
-                filling = []
-        if filling and not pools:
-            hint = "They cannot be merged to a larger cell; leave that group out, or allow smaller cells: --smallest."
-            raise OptionError(f"of {names[b]} only {int(cells.counts[filling].sum())} rows contribute anything.", hint)
-        if filling:
-            pools[-1] = [*pools[-1], *filling]
-        for one in pools:
-            total = int(cells.counts[one].sum())
-            values.append((cells.values[one] * cells.counts[one, None]).sum(axis=0) / total + 0.0)
-            block.append(b)
-            counts.append(total)
-    return merge(Cells(np.array(values), np.array(block), np.array(counts), cells.silent, cells.blocks))
+    return counted
 
 
 def _design(plain: Mapping[str, Any]) -> Design:

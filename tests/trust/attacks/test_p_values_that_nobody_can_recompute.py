@@ -1,7 +1,7 @@
 """The data are secret, so nobody can check the p-values: they are simply stated.
 
 `improvable bundle` publishes protocol, cells, seed and digests instead of rows; `verify BUNDLE` draws again and must
-find every p-value bit for bit. Cells that few rows share are refused, or merged by a rule that says what it costs.
+find every p-value bit for bit. Cells that few rows share are refused.
 """
 
 import json
@@ -16,8 +16,7 @@ import pytest
 import improvable
 from flat import flat_audit
 from improvable.cli import run
-from improvable.inference.cells import Cells
-from improvable.trust.bundle import _pooled, verify_bundle, write_bundle
+from improvable.trust.bundle import verify_bundle, write_bundle
 from protocol_room import said
 
 
@@ -73,9 +72,8 @@ def test_a_bundle_that_was_edited_is_found(capsys: pytest.CaptureFixture[str]) -
         return run(["verify", "edited.json"])
 
     assert status() == 0
-    assert status(put("of_the_cells", "p_value", value=0.0001)) == 1
     assert status(put("of_the_run", "p_value", value=0.0001)) == 1
-    assert status(put("of_the_cells", "reject", value=0), put("of_the_run", "reject", value=0)) == 1
+    assert status(put("of_the_run", "reject", value=0)) == 1
     assert status(put("repetitions", 0, "counts", "strata", 0, "cells", 0, 1, value=4_000)) == 1
     assert status(put("identity", "seed", value=1)) == 1
     capsys.readouterr()
@@ -89,7 +87,6 @@ def test_a_bundle_that_was_edited_is_found(capsys: pytest.CaptureFixture[str]) -
         put("note", value="this bundle was checked"),
         put("identity", "note", value="this bundle was checked"),
         put("repetitions", 0, "note", value="this bundle was checked"),
-        put("merged", value="0"),
         put("identity", value=[]),
         put("identity", "challenge", value=5),
         put("identity", "challenge_source", value=5),
@@ -100,33 +97,11 @@ def test_a_bundle_that_was_edited_is_found(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.usefixtures("sealed")
-def test_small_cells_are_refused_or_merged_and_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_small_cells_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["bundle", "run", "--smallest", "15"]) == 2
     assert "contributions that fewer than 15 rows share" in said(capsys)
-    assert run(["bundle", "run", "--smallest", "15", "--merge"]) == 0
-    assert "p-values are those of the merged cells, and tend to be too small" in said(capsys)
-    bundle = json.loads(Path("run.bundle.json").read_text())
-    strata = [stratum for repetition in bundle["repetitions"] for stratum in repetition["counts"]["strata"]]
-    counts = [cell[1] for stratum in strata for cell in stratum["cells"]]
-    assert min(counts) >= 15
-    assert run(["verify", "run.bundle.json"]) == 0
-    assert "tends to be too small; the run states p" in said(capsys)
-    for one, other in zip(bundle["of_the_run"]["repetitions"], bundle["of_the_cells"]["repetitions"], strict=True):
-        for before, after in zip(one["components"], other["components"], strict=True):
-            assert after["candidate"] == pytest.approx(before["candidate"], rel=1e-12), "estimates stay"
-
-
-def test_merging_keeps_sums_and_leaves_no_small_cell() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        block = np.sort(rng.integers(0, 2, 20))
-        values = np.column_stack([np.arange(20.0), rng.integers(0, 2, 20)])
-        cells = Cells(values, block, rng.integers(1, 30, 20), 100, 2)
-        made = _pooled(cells, 10, ["a", "b"])
-        assert made.counts.min() >= 10
-        assert made.rows == cells.rows
-        np.testing.assert_allclose(made.sums(), cells.sums())
+    assert not Path("run.bundle.json").exists()
 
 
 def test_outcomes_that_are_nearly_all_different_have_no_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
