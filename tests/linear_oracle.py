@@ -81,25 +81,19 @@ def naive(problem: LinearProblem, decisions: BoolArray, objective: str) -> float
     if problem.selection_gap is not None and max(rates) - min(rates) > problem.selection_gap + 1e-12:
         return np.nan
     kind, _, target = objective.partition(":")
-    if kind == "balanced":
-        return float(min(amount / error for amount, error in exceeding(problem, sums, utility, errors=True)))
-    if min(amount - iota for amount, iota in exceeding(problem, sums, utility)) < -1e-12:
+    if min(exceeding(problem, sums, utility)) < problem.iota - 1e-12:
         return np.nan
     if kind == "most_accurate":
         return float(utility[int(target), problem.accuracy[0]])
     return max(gap_of(problem, utility[:, k], k) for k in problem.fairness)
 
 
-def exceeding(
-    problem: LinearProblem, sums: FloatArray, utility: FloatArray, errors: bool = False
-) -> list[tuple[float, float]]:
-    """By how much each component exceeds its claim, with its iota or its standard error."""
+def exceeding(problem: LinearProblem, sums: FloatArray, utility: FloatArray) -> list[float]:
+    """By how much each component exceeds its claim."""
     claim, names = problem.claim, problem.levels or tuple(map(str, range(problem.groups)))
-    divisor = problem.scale if errors else problem.slack
-    assert divisor is not None
     labels = problem.labels or ("",) * problem.base.shape[1]
     out = []
-    for a, k in enumerate(problem.accuracy):
+    for k in problem.accuracy:
         if claim.overall is None:
             compared = [
                 (problem.status_quo[g, k], utility[g, k], claim.delta_of(names[g], labels[k]))
@@ -113,15 +107,14 @@ def exceeding(
             share = [claim.overall[name] for name in names]
             before, after = (np.average(part[:, k], weights=share) for part in (problem.status_quo, utility))
             compared = [(before, after, claim.delta_of("everyone", labels[k]))]
-        for c, (before, after, delta) in enumerate(compared):
+        for before, after, delta in compared:
             asked = (1 + delta) * before if claim.form == "ratio" else before + delta
-            out.append((float(after - asked), float(divisor.accuracy[a, c])))
-    for f, k in enumerate(problem.fairness):
+            out.append(float(after - asked))
+    for k in problem.fairness:
         gap = gap_of(problem, problem.status_quo[:, k], k, signed=True)
         delta = claim.gap_delta(labels[k])
         asked = (1 - delta) * gap if claim.form == "ratio" else gap - delta
-        for p, difference in enumerate(differences(problem, utility[:, k], k)):
-            out.append((float(asked - difference), float(divisor.gap[f, p])))
+        out += [float(asked - difference) for difference in differences(problem, utility[:, k], k)]
     return out
 
 

@@ -78,9 +78,8 @@ def audit(
     {rules}
 
     The default is aim, which predicts and weighs every condition of the claim; aim:boosting learns with
-    boosted trees. linear_search and linear_program search for a line, at :balanced, :fairest or
-    :most_accurate:GROUP. --candidates is short for a tournament; tournament alone lets linear, lasso, boosting
-    and aim compete inside the training rows.
+    boosted trees. linear_program finds a line, :fairest or :most_accurate:GROUP. --candidates is short for a
+    tournament; tournament alone lets linear, lasso, boosting and aim compete inside the training rows.
 
     {utilities}
 
