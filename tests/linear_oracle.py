@@ -1,5 +1,6 @@
 """Linear problems by brute force: every linear classifier of points in the plane, evaluated by loops."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from improvable._typing import BoolArray, FloatArray
 from improvable.algorithms.rules.linear.problem import LinearProblem
 from improvable.question.claim import Claim, make_claim
+from improvable.question.utility import Measure
 
 DELTAS = {"ratio": ((-0.2, 0.4), (-0.5, 0.6)), "difference": ((-0.1, 0.2), (-0.2, 0.15))}
 KINDS = ("classification_rate", "calibration", "calibration_rejected")
@@ -32,10 +34,16 @@ def instance(
     gain = np.stack([np.stack(on[kind], axis=-1) for kind in kinds], axis=1) - base
     before = np.arange(m) % (2 * groups) < groups
     rows = base + gain * before[:, None, None]
-    status_quo = np.array([[ratio(rows[group == g, k]) for k in range(len(kinds))] for g in range(groups)])
-    features = np.column_stack([one, x])
     both = tuple(range(len(kinds)))
-    return LinearProblem(features, one, group, base, gain, both[:1], both, status_quo, rows)
+    return LinearProblem(
+        np.column_stack([one, x]), one, group, base, gain, rows, tuple(Measure(kind, kind, "y") for kind in kinds),
+        both[:1], both, tuple(map(str, range(groups))),
+    )  # fmt: skip
+
+
+def turned(problem: LinearProblem) -> LinearProblem:
+    """The same, where a group is worse off with a higher value of every utility."""
+    return replace(problem, measures=tuple(replace(one, worse_off="higher") for one in problem.measures))
 
 
 def ratio(rows: FloatArray) -> float:
@@ -90,8 +98,8 @@ def naive(problem: LinearProblem, decisions: BoolArray, objective: str) -> float
 
 def exceeding(problem: LinearProblem, sums: FloatArray, utility: FloatArray) -> list[float]:
     """By how much each component exceeds its claim."""
-    claim, names = problem.claim, problem.levels or tuple(map(str, range(problem.groups)))
-    labels = problem.labels or ("",) * problem.base.shape[1]
+    claim, names = problem.claim, problem.levels
+    labels = [measure.label for measure in problem.measures]
     out = []
     for k in problem.accuracy:
         if claim.overall is None:
@@ -120,18 +128,18 @@ def exceeding(problem: LinearProblem, sums: FloatArray, utility: FloatArray) -> 
 
 def differences(problem: LinearProblem, values: FloatArray, k: int) -> list[float]:
     """What must be small: between any two groups, or by how much each is better off than the protected group."""
-    names = problem.levels or tuple(map(str, range(problem.groups)))
+    names = problem.levels
     protected = [g for g, name in enumerate(names) if name in problem.claim.protected]
     if not protected:
         return [float(values[g] - values[h]) for g in range(len(names)) for h in range(len(names)) if g != h]
-    sign = -1 if k in problem.lower_is_better else 1
+    sign = -1 if problem.measures[k].worse_off == "higher" else 1
     return [float(sign * (values[g] - values[protected[0]])) for g in range(len(names))]
 
 
 def gap_of(problem: LinearProblem, values: FloatArray, k: int, signed: bool = False) -> float:
     """The largest difference; of a status quo, that of the protected group to others even where it is below zero."""
     found = differences(problem, values, k)
-    names = problem.levels or tuple(map(str, range(problem.groups)))
+    names = problem.levels
     others = [d for d, name in zip(found, names, strict=False) if name not in problem.claim.protected]
     return max(others if signed and problem.claim.protected else found)
 

@@ -10,7 +10,7 @@ from improvable.algorithms.rules.linear.problem import evaluate, merge_rows
 from improvable.errors import OptionError
 from improvable.inference.statistics import accuracy_statistic, reference_pair, signed_statistics
 from improvable.question.claim import Claim, Form, Overall
-from linear_oracle import KINDS, instance, naive, ratio
+from linear_oracle import KINDS, instance, naive, ratio, turned
 
 
 def closely(a: float, b: float) -> bool:
@@ -59,9 +59,8 @@ def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overa
     """What exceeds the claim, against the statistics of the same rows."""
     delta = 0.1 if overall else {"0": 0.1, "1": -0.2}
     claim = Claim(delta_accuracy=delta, delta_fairness=0.3, form=form, protected=protected, overall=overall)
-    problem = replace(instance(600, 4, ("calibration",)), claim=claim, lower_is_better=(0,))
+    problem = replace(turned(instance(600, 4, ("calibration",))), claim=claim)
     beta = np.array([0.2, 1.0, 0.3])
-    aim = problem.aim
     after = problem.base + problem.gain * problem.decide(beta)[:, None, None]
     both = np.stack([problem.status_quo_rows[:, 0], after[:, 0]])
     sign, place = (-1, 1) if protected else (1, None)
@@ -77,15 +76,14 @@ def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overa
             compared = (values @ [0.25, 0.75])[None]
         names = ["everyone"] if overall else ["0", "1"]
         accuracy = [
-            accuracy_statistic(old, new, claim.delta_of(g, ""), form)
+            accuracy_statistic(old, new, claim.delta_of(g, "calibration"), form)
             for (old, new), g in zip(compared, names, strict=True)
         ]
         old, new = sign * values
         return np.array([*accuracy, *-signed_statistics(old, new, reference, 0.3, form, place)])
 
-    utilities = evaluate(problem, beta).utilities
-    blocks = np.append(utilities, [[ratio(after[:, 0])]], axis=0)[: aim.weights.shape[1]]
-    spare = [*(aim.accuracies(blocks)[0] - aim.least[0]), *(aim.most[0] - aim.differences(utilities)[:, 0])]
+    blocks = np.append(evaluate(problem, beta).utilities[:, 0], ratio(after[:, 0]))
+    spare = [demand.weights @ blocks[: len(demand.weights)] - demand.least for demand in problem.demands]
     np.testing.assert_allclose(spare, statistics(), rtol=1e-9, atol=1e-12)
 
 
@@ -106,7 +104,5 @@ def test_ties_leave_room_below_the_capacity_but_none_above() -> None:
 
 def test_bad_problems_are_refused() -> None:
     problem = instance(20, 1)
-    with pytest.raises(OptionError, match="below one row"):
-        replace(problem, capacity=0.04)
     with pytest.raises(OptionError, match="without a utility"):
-        replace(problem, status_quo=np.full((2, 1), np.nan))
+        replace(problem, status_quo_rows=problem.status_quo_rows * 0.0)

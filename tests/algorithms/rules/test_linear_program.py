@@ -11,7 +11,7 @@ from improvable.algorithms.rules.linear.problem import LinearProblem, evaluate
 from improvable.algorithms.rules.linear.rule import find_start
 from improvable.errors import OptionError, RuleError
 from improvable.question.claim import Claim
-from linear_oracle import KINDS, brute_force, instance, naive, random_claim, random_deltas
+from linear_oracle import KINDS, brute_force, instance, naive, random_claim, random_deltas, turned
 
 START = np.array([0.1, 1.0, 0.8])
 START_OF_FIVE = np.ones(5)
@@ -82,7 +82,7 @@ def test_rows_of_equal_features_share_a_decision_whatever_their_outcome() -> Non
     cells = np.random.default_rng(1).standard_normal((9, 2))
     features = np.column_stack([np.ones(60), cells[np.arange(60) % 9]])
     problem = replace(problem, features=features, count=np.tile([1.0, 2.0, 3.0], 20))
-    problem = replace(problem, status_quo=problem.status_quo * 0.8)
+    problem = replace(problem, status_quo_rows=problem.status_quo_rows * [0.8, 1.0])
     assert mistakes(problem, "fairest", solved(problem, "fairest")) == []
 
 
@@ -149,9 +149,8 @@ def test_programs_of_any_claim_agree_with_brute_force(form: str, kind: str) -> N
     for seed in range(4):
         for kinds in (KINDS[:1], KINDS[1:2]):
             claim = random_claim(rng, form, kind)
-            lower = (0,) if seed % 2 and kind == "protected" else ()
             problem = replace(instance(13, seed, kinds), claim=claim, iota=float(rng.uniform(-0.02, 0.05)))
-            problem = replace(problem, lower_is_better=lower)
+            problem = turned(problem) if seed % 2 and kind == "protected" else problem
             for objective in ("fairest", "most_accurate:0"):
                 best = brute_force(problem, objective)
                 found = mistakes(problem, objective, solved(problem, objective), best)
@@ -166,7 +165,7 @@ def test_programs_with_deltas_of_each_utility_agree_with_brute_force(form: str) 
     feasible = 0
     for seed in range(3):
         labels = KINDS[:2]
-        problem = replace(instance(12, seed, labels), accuracy=(0, 1), labels=labels)
+        problem = replace(instance(12, seed, labels), accuracy=(0, 1))
         problem = replace(problem, claim=random_deltas(rng, form, labels), iota=-0.02)
         for objective in ("fairest", "most_accurate:1"):
             best = brute_force(problem, objective)

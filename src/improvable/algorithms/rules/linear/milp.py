@@ -172,18 +172,12 @@ class Program:
 
     def _aim(self) -> None:
         """The claim, with iota to spare, and what the goal's column stands for: a gap or an accuracy."""
-        problem, aim, size = self.problem, self.problem.aim, self.size
-        row = np.arange(len(aim.weights))
-        for place, k in enumerate(problem.accuracy):
-            least = (aim.least[place] + problem.iota) / size
-            self._add_rows([(row[:, None], self.utility[None, :, k], aim.weights)], least, np.inf)
-        row = np.arange(len(aim.upper))
-        for place, k in enumerate(problem.fairness):
-            sign = aim.direction[place]
-            gap = [(row, self.utility[aim.upper, k], sign), (row, self.utility[aim.lower, k], -sign)]
-            self._add_rows(gap, -np.inf, (aim.most[place] - problem.iota) / size)
-            if problem.favored is None:
-                self._add_rows([*gap, (row, self.goal, -1.0)], -np.inf, 0.0)
+        problem = self.problem
+        for demand in problem.demands:
+            summed = (0, self.utility[:, demand.measure], demand.weights)
+            self._add_rows([summed], (demand.least + problem.iota) / self.size, np.inf)
+            if problem.favored is None and demand.kind == "fairness":
+                self._add_rows([summed, (0, self.goal, 1.0)], 0.0, np.inf)
         if problem.favored is not None:
             own = self.utility[problem.favored, problem.accuracy[0]]
             self._add_rows([(0, self.goal, 1.0), (0, own, -1.0)], 0.0, 0.0)

@@ -3,99 +3,38 @@
 First the claim in numbers, then the problem, then what a linear classifier is worth on its rows.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable.data.groups import Attribute
 from improvable.errors import OptionError
-from improvable.inference.statistics import reference_pair, utilities_of
+from improvable.inference.cells import CANDIDATE
+from improvable.inference.components import conditions
+from improvable.inference.evidence import Evidence
+from improvable.inference.statistics import utilities_of
 from improvable.question.claim import Claim
+from improvable.question.utility import Measure
 
 U, W = 0, 1
 ANY_IMPROVEMENT = Claim()
 TOLERANCE = 1e-9  # relative: what sums may be off by rounding
-EVERYONE = "everyone"
 
 
-@dataclass(frozen=True)
-class Aim:
-    """A claim as bounds on the utilities of a candidate, from the status quo's on the same rows.
+class Demand(NamedTuple):
+    """A condition of the claim, from the status quo's utilities: a weighted sum of the candidate's is at least so much.
 
-    An accuracy component is a weighted sum of the utilities of blocks: one group, a mean of groups, or everyone
-    (Remark 1). Blocks are the groups, then everyone where `pooled`. A fairness component is a difference between two
-    groups; with a protected group only its own falling short counts (Remark 2), as in `signed_statistics`.
-
-    Shapes: A accuracy utilities, C components, F fairness utilities, P ordered pairs of groups.
+    Blocks are the groups, then everyone where the claim asks for that. An accuracy is the utility of one block or a
+    mean of groups (Remark 1); fairness is the difference between two groups, with minus signs, so that it is to rise.
     """
 
-    weights: FloatArray  # (C, blocks): what each accuracy component is made of
-    pooled: bool  # whether everyone is a block
-    least: FloatArray  # (A, C): what the candidate's accuracy must exceed, (1 + Delta_g) U_0g
-    upper: IntArray  # (P,): the pairs (g, h) of groups
-    lower: IntArray
-    direction: FloatArray  # (F,): -1 where a protected group is worse off with a higher value
-    most: FloatArray  # (F,): what the candidate's gap must stay below, (1 - Delta_f) times the status quo's
-
-    def accuracies(self, utilities: FloatArray) -> FloatArray:
-        """Accuracy components, from utilities of shape (blocks, A): (A, C)."""
-        return np.asarray(np.einsum("cb,bk->kc", self.weights, utilities))
-
-    def differences(self, utilities: FloatArray) -> FloatArray:
-        """Fairness components, from utilities of shape (groups, F): (P, F); the gap is their maximum."""
-        return np.asarray(self.direction * (utilities[self.upper] - utilities[self.lower]))
-
-
-def aim_at(
-    claim: Claim,
-    levels: Sequence[str],
-    accuracy: FloatArray,
-    fairness: FloatArray,
-    everyone: FloatArray | None = None,
-    lower_is_better: Sequence[bool] = (),
-    utilities: tuple[Sequence[str], Sequence[str]] = ((), ()),
-) -> Aim:
-    """State a claim in numbers: the constraints of Appendix F for any Delta.
-
-    From the status quo's utilities, `accuracy` of shape (G, A) and `fairness` of shape (G, F), and for
-    ``overall="population"`` its accuracy for `everyone`, shape (A,). `lower_is_better` is about the fairness utilities;
-    `utilities` are the labels of both kinds, for deltas that name them.
-    """
-    groups, pooled = len(levels), claim.overall == "population"
-    names = list(levels) if claim.overall is None else [EVERYONE]
-    if pooled:
-        assert everyone is not None
-        weights, before = np.eye(1, groups + 1, groups), everyone[:, None]
-    elif claim.overall is not None and not isinstance(claim.overall, str):
-        share = np.array([claim.overall.get(level, 0.0) for level in levels])
-        weights = (share / share.sum())[None, :]
-        before = (weights @ accuracy).T
-    else:
-        weights, before = np.eye(groups), accuracy.T
-    labels, gap_labels = utilities[0] or [""] * accuracy.shape[1], utilities[1] or [""] * fairness.shape[1]
-    deltas = np.array([[claim.delta_of(name, label) for name in names] for label in labels])
-    gap_deltas = np.array([claim.gap_delta(label) for label in gap_labels])
-    ratio = claim.form == "ratio"
-    protected = next((g for g, level in enumerate(levels) if level in claim.protected), None)
-    turned = np.array([bool(low) for low in lower_is_better] or [False] * fairness.shape[1])
-    direction = np.where(turned & (protected is not None), -1.0, 1.0)
-    facing = direction * fairness
-    reference = [reference_pair(values, protected) for values in facing.T]
-    gaps = np.array([values[g] - values[h] for values, (g, h) in zip(facing.T, reference, strict=True)])
-    pairs = permutations(range(groups), 2) if protected is None else ((g, protected) for g in range(groups))
-    upper, lower = np.array(list(pairs), dtype=np.int64).T
-    return Aim(
-        weights=weights,
-        pooled=pooled,
-        least=(1 + deltas) * before if ratio else before + deltas,
-        upper=upper,
-        lower=lower,
-        direction=direction,
-        most=(1 - gap_deltas) * gaps if ratio else gaps - gap_deltas,
-    )
+    kind: str  # "accuracy" or "fairness"
+    measure: int
+    weights: FloatArray  # (blocks,)
+    least: float
 
 
 @dataclass(frozen=True)
@@ -117,35 +56,30 @@ class LinearProblem:
     group: IntArray  # (m,), codes 0..G-1
     base: FloatArray  # (m, M, 2), for each utility (u, w) where D = 0
     gain: FloatArray  # (m, M, 2), what D = 1 adds to it
-    accuracy: tuple[int, ...]  # which utilities measure accuracy
+    status_quo_rows: FloatArray  # (m, M, 2), the (u, w) of the status quo
+    measures: tuple[Measure, ...]  # (M,)
+    accuracy: tuple[int, ...]  # which of them measure accuracy
     fairness: tuple[int, ...]
-    status_quo: FloatArray  # (G, M), its utilities on the same rows
-    status_quo_rows: FloatArray  # (m, M, 2), its (u, w), for the accuracy of everyone
+    levels: tuple[str, ...]  # the groups
     capacity: float | None = None  # share of the total count to select
     signs: IntArray | None = None  # (d,), +1: the coefficient is >= 0; -1: <= 0; 0: free, as the constant always is
     selection_gap: float | None = None  # bound on the largest difference of selection rates between groups
     objective: str = "fairest"
     claim: Claim = ANY_IMPROVEMENT
-    levels: tuple[str, ...] = ()  # the groups as the claim names them; their codes where empty
-    labels: tuple[str, ...] = ()  # the utilities as the claim names them; without, it names none
-    lower_is_better: tuple[int, ...] = ()  # utilities that a protected group would rather have lower
     iota: float = 0.0  # by how much the claim must be exceeded
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.status_quo).all():
             raise OptionError("the status quo has a group without a utility.", "Leave out the group or the utility.")
-        if self.capacity is not None and self.capacity * self.count.sum() * (1 + TOLERANCE) < 1:
-            what = f"{self.capacity:g} of {self.count.sum():,.0f} training rows"
-            raise OptionError(f"a capacity of {what} is below one row.", "Give a larger capacity.")
 
     @property
     def groups(self) -> int:
-        return len(self.status_quo)
+        return len(self.levels)
 
     @property
     def sign(self) -> float:
         """Of the objective when it is minimized."""
-        return 1.0 if self.objective == "fairest" else -1.0
+        return -1.0 if self.favored is not None and self.measures[self.accuracy[0]].higher_is_better else 1.0
 
     @property
     def favored(self) -> int | None:
@@ -154,15 +88,31 @@ class LinearProblem:
         return int(group) if kind == "most_accurate" else None
 
     @cached_property
-    def aim(self) -> Aim:
-        """The claim as bounds on utilities."""
-        accuracy, fairness = list(self.accuracy), list(self.fairness)
-        everyone = utilities_of((self.status_quo_rows * self.count[:, None, None]).sum(axis=0))[accuracy]
-        levels = self.levels or tuple(map(str, range(self.groups)))
-        lower = [k in self.lower_is_better for k in fairness]
-        labels = [[self.labels[k] for k in kind if self.labels] for kind in (accuracy, fairness)]
-        now = self.status_quo[:, accuracy], self.status_quo[:, fairness]
-        return aim_at(self.claim, levels, *now, everyone, lower, (labels[0], labels[1]))
+    def status_quo_sums(self) -> FloatArray:
+        return self.by_group(self.status_quo_rows * self.count[:, None, None])
+
+    @property
+    def status_quo(self) -> FloatArray:
+        """Its utilities on the same rows, shape (G, M)."""
+        return utilities_of(self.status_quo_sums)
+
+    @cached_property
+    def demands(self) -> list[Demand]:
+        """The claim, about accuracy and fairness whatever it asks, by the walk that the test takes."""
+        now = self.status_quo_sums
+        twice = np.stack([now, now], axis=2)
+        evidence = Evidence(
+            attributes=(Attribute("group", self.levels, np.arange(self.groups)),), measures=self.measures,
+            accuracy=self.accuracy, fairness=self.fairness, sums=twice, draws=np.empty((0, *twice.shape)), training=now,
+            units=len(self.count), chosen_here=False,
+        )  # fmt: skip
+        blocks, out = utilities_of(self.blocks(now)), []
+        for one in conditions(evidence, replace(self.claim, ask="both")):
+            weights, before = np.zeros(len(blocks)), blocks[:, one.measure]
+            everyone = len(one.coefficients) == 1
+            weights[slice(-1, None) if everyone else slice(self.groups)] = one.coefficients[:, CANDIDATE]
+            out.append(Demand(one.kind, one.measure, weights, float(weights @ before) - one.margin))
+        return out
 
     @cached_property
     def units(self) -> FloatArray:
@@ -207,9 +157,8 @@ class LinearProblem:
     def needed(self) -> BoolArray:
         """Which utilities the claim or the objective is about, shape (blocks, M)."""
         out = np.zeros(self.least_weight.shape, dtype=np.bool_)
-        out[: self.groups, list(self.fairness)] = True
-        for k in self.accuracy:
-            out[:, k] |= self.aim.weights.any(axis=0)
+        for demand in self.demands:
+            out[:, demand.measure] |= demand.weights != 0
         if self.favored is not None:
             out[self.favored, self.accuracy[0]] = True
         return out
@@ -224,7 +173,7 @@ class LinearProblem:
 
     def blocks(self, sums: FloatArray) -> FloatArray:
         """Sums of everyone below those of the groups, where the claim asks for them."""
-        return np.concatenate([sums, sums.sum(axis=0, keepdims=True)]) if self.aim.pooled else sums
+        return np.concatenate([sums, sums.sum(axis=0, keepdims=True)]) if self.claim.overall == "population" else sums
 
     def utilities(self, sums: FloatArray) -> FloatArray:
         """U = sum of u / sum of w, equation (1): (blocks, M, 2) -> (blocks, M), NaN where w sums to zero."""
@@ -266,7 +215,6 @@ class Evaluation:
 
 def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
     """Decisions, utilities, constraints and objective of a linear classifier, from the rows."""
-    aim, accuracy, fairness = problem.aim, list(problem.accuracy), list(problem.fairness)
     decisions = problem.decide(beta)
     selected = problem.count * decisions
     by_group = problem.by_group(selected)
@@ -275,14 +223,11 @@ def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
     )
     defined = not np.isnan(utilities[problem.needed]).any()
     known = np.nan_to_num(utilities)  # what is not needed has no weight below
-    spare = aim.accuracies(known[:, accuracy]) - aim.least - problem.iota
-    differences = aim.differences(known[: problem.groups, fairness])
-    excess = differences - aim.most + problem.iota
+    reached = [(demand, float(demand.weights @ known[:, demand.measure])) for demand in problem.demands]
     low, high = problem.bounds
     met = [
         defined,
-        (spare >= -TOLERANCE * problem.units[accuracy][:, None]).all(),
-        (excess <= TOLERANCE * problem.units[fairness]).all(),
+        all(one >= demand.least + problem.iota - TOLERANCE * problem.units[demand.measure] for demand, one in reached),
         (low <= beta).all() and (beta <= high).all(),
     ]
     if problem.selection_gap is not None:
@@ -291,6 +236,9 @@ def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
         least, most = problem.capacity_range
         rounding = TOLERANCE * problem.group_totals.sum()
         met.append(least - rounding <= by_group.sum() <= most + rounding)
-    value = differences.max() if problem.favored is None else known[problem.favored, accuracy[0]]
+    if problem.favored is None:
+        value = max(-one for demand, one in reached if demand.kind == "fairness")
+    else:
+        value = float(known[problem.favored, problem.accuracy[0]])
     own = utilities[: problem.groups]
-    return Evaluation(beta, decisions, own, float(value) if defined else np.nan, all(map(bool, met)))
+    return Evaluation(beta, decisions, own, value if defined else np.nan, all(map(bool, met)))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
@@ -12,13 +12,10 @@ from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import LinearClassifier
 from improvable.algorithms.rules.base import Family, Selection, Training
-from improvable.algorithms.rules.linear.milp import TIME_LIMIT, entries_of, solve
+from improvable.algorithms.rules.linear.milp import entries_of, solve
 from improvable.algorithms.rules.linear.problem import Evaluation, LinearProblem, W, evaluate, merge_rows, power_of_two
 from improvable.errors import OptionError, RuleError, nearest
 from improvable.inference.cells import U, contributions
-from improvable.inference.statistics import utilities_of
-from improvable.question.claim import Claim, turned
-from improvable.question.design import Design
 
 NAME = "linear_program"
 EXAMPLE = f"{NAME}:fairest:iota=0.01:nodes=500"
@@ -39,7 +36,6 @@ class LinearRule:
     objective: str = "fairest"
     iota: float | None = None
     nodes: int | None = None  # of the program's tree that may be visited; by default about a minute's work
-    time_limit: float = TIME_LIMIT  # seconds; then the program fails: the machine's speed must not choose the candidate
 
     honors = frozenset({CAPACITY, MONOTONE, SELECTION_GAP})
 
@@ -58,7 +54,7 @@ class LinearRule:
         def tell(node: int, value: float, bound: float) -> None:
             training.report(f"program, node {node:,} of {nodes:,}: value {value:.4g}, bound {bound:.4g}")
 
-        solution = solve(problem, nodes, find_start(problem, training.seed), tell, self.time_limit)
+        solution = solve(problem, nodes, find_start(problem, training.seed), tell)
         reached = {"objective": solution.value, "bound": solution.bound, "gap": solution.gap}
         plain = {name: None if value is None else float(value) for name, value in reached.items()}
         notes = {"status": solution.status, **plain, "nodes": nodes}
@@ -121,67 +117,42 @@ def linear_rule(setting: str) -> LinearRule:
     return LinearRule(objective, None if iota is None else float(iota), None if nodes is None else int(nodes))
 
 
-def _negated(design: Design) -> Claim:
-    """The claim about the negative of every accuracy utility that is better when lower."""
-    # U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
-    claim, asked = design.question.claim, [design.utilities[k] for k in design.accuracy]
-    lower = {utility.label for utility in asked if not utility.higher_is_better}
-    if claim.form == "difference" or not lower:
-        return claim
-    labels = [utility.label for utility in asked]
-    negated = turned(claim.delta_accuracy, lambda utility, delta: -delta if utility in lower else delta, labels)
-    return replace(claim, delta_accuracy=negated)
+def _state(
+    training: Training, status_quo: Algorithm, rule: LinearRule
+) -> tuple[LinearProblem, Callable[[FloatArray], LinearClassifier]]:
+    """The problem on standardized features, and the way back to the features as they are.
 
-
-def contributions_of(training: Training, status_quo: Algorithm, name: str) -> FloatArray:
-    """What each training row contributes if not selected, if selected, and as the status quo decides: (n, M, 3, 2).
-
-    Sums of these are linear in decisions of 0 and 1, as Appendix F needs; other questions are refused in the name of
-    the rule. Accuracy is to rise: where lower is better, u is its negative. A gap does not change with the sign.
+    Sums must be linear in decisions of 0 and 1, as Appendix F needs; other questions are refused.
     """
-    design = training.design
+    sample, design = training.sample, training.design
     if training.numeric_decisions:
-        raise RuleError(f"rule '{name}' decides 0 or 1.", "Use a predictive rule for prices.")
+        raise RuleError(f"rule '{rule.name}' decides 0 or 1.", "Use a predictive rule for prices.")
     for utility in design.measured:
         if utility.formula or utility.between != "difference":
             kind = "which is not a ratio of two sums compared by its difference."
             how = "Use a predictive rule, such as forest, or another utility."
-            raise RuleError(f"rule '{name}' cannot aim at '{utility.label}', {kind}", how)
-    now = decide(status_quo, training.rows, "status quo")
-    decisions = [np.zeros(len(now)), np.ones(len(now)), now]
-    rows = contributions(design.utilities, training.rows, training.sample.outcomes, decisions)
-    lower = [m for m in design.accuracy if not design.utilities[m].higher_is_better]
-    rows[:, lower, :, U] *= -1
-    return rows
-
-
-def _state(
-    training: Training, status_quo: Algorithm, rule: LinearRule
-) -> tuple[LinearProblem, Callable[[FloatArray], LinearClassifier]]:
-    """The problem on standardized features, and the way back to the features as they are."""
-    sample, design = training.sample, training.design
+            raise RuleError(f"rule '{rule.name}' cannot aim at '{utility.label}', {kind}", how)
     if sample.spread is not None:
         hint = "Use a rule that predicts: lasso, linear, logistic, boosting."
         raise RuleError(f"rule '{rule.name}' reads each person's group, and groups are probabilities.", hint)
     if len(sample.grouping.attributes) != 1:
         raise RuleError(f"rule '{rule.name}' takes one group column.", "Cross several into one with `cross=True`.")
-    rows = contributions_of(training, status_quo, rule.name)
+    now = decide(status_quo, training.rows, "status quo")
+    every = [np.zeros(len(now)), np.ones(len(now)), now]
+    rows = contributions(design.utilities, training.rows, sample.outcomes, every)
     matrix, columns, encoder = training.encoded()
     mean, spread = matrix.mean(axis=0), matrix.std(axis=0)
     spread[spread == 0] = 1.0
     features = np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])
     count = np.ones(len(rows)) if sample.relative_weights is None else sample.relative_weights
     levels = sample.grouping.attributes[0].levels
-    weighted = rows[:, :, 2] * count[:, None, None]
-    sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(len(levels))])
     problem = LinearProblem(
         features=features, count=count, group=sample.grouping.codes, base=rows[:, :, 0],
-        gain=rows[:, :, 1] - rows[:, :, 0], accuracy=design.accuracy, fairness=design.fairness,
-        status_quo=utilities_of(sums), status_quo_rows=rows[:, :, 2], capacity=training.constraints.capacity,
+        gain=rows[:, :, 1] - rows[:, :, 0], status_quo_rows=rows[:, :, 2], measures=design.measures,
+        accuracy=design.accuracy, fairness=design.fairness, levels=tuple(levels),
+        capacity=training.constraints.capacity, selection_gap=training.constraints.selection_gap,
         signs=np.array([0, *(training.constraints.monotone.get(name, 0) for name in columns)], dtype=np.int64),
-        selection_gap=training.constraints.selection_gap, objective=_objective(rule.objective, levels),
-        claim=_negated(design), levels=tuple(levels), labels=tuple(utility.label for utility in design.utilities),
-        lower_is_better=tuple(k for k, utility in enumerate(design.utilities) if not utility.higher_is_better),
+        objective=_objective(rule.objective, levels), claim=design.question.claim,
         iota=rule.iota or 0.0,
     )  # fmt: skip
 
