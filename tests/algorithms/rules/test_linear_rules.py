@@ -73,8 +73,8 @@ def test_a_program_that_weighs_the_gap_has_a_smaller_one_than_prediction(people:
 @pytest.mark.parametrize("objective", ["fairest", "most_accurate:b:iota=0"])
 def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: str) -> None:
     result = audited(
-        people, rule=f"linear_program:{objective}:nodes=5", selection_gap=0.1, monotone={"record": "-", "visits": "+"},
-        delta_accuracy=-0.3, delta_fairness=-20.0, repetitions=1,
+        people, rule=f"linear_program:{objective}:nodes=5", selection_gap=0.3, monotone={"record": "+", "visits": "+"},
+        delta_accuracy=-0.3, delta_fairness=-0.3, form="difference", repetitions=1,
     )  # fmt: skip
     assert not any("no candidate" in text for text in result.warnings)
     for repetition in result.to_dict()["repetitions"]:
@@ -82,9 +82,9 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
         assert repetition["rule_notes"]["reached"]["monotone_violations"] == 0
         assert len(repetition["rule_notes"]["blocks"]) == 4
         for block in repetition["rule_notes"]["blocks"]:
-            assert block["reached"]["selection_gap"] <= 0.1 + 1e-9
+            assert block["reached"]["selection_gap"] <= 0.3 + 1e-9
             assert block["reached"]["monotone_violations"] == 0
-    assert "Selection rates may differ by 0.1" in result.summary(verbose=True)
+    assert "Selection rates may differ by 0.3" in result.summary(verbose=True)
 
 
 @pytest.mark.paper("Definition F.1")
