@@ -30,7 +30,7 @@ from problems import Problem, problems
 
 RULES = (
     "linear", "ridge:100", "lasso", "aim", "logistic", "boosting", "forest:100", "blend:0.5:lasso",
-    "linear_search:balanced", "linear_search:fairest", "tournament:lasso,boosting",
+    "tournament:lasso,boosting",
 )  # fmt: skip
 SLOW = ("linear_program:fairest:nodes=20",)
 SCHEMES: tuple[Scheme, ...] = ("forward", "split")
@@ -39,7 +39,7 @@ NONE, NOT_RUN = "none", "not run"
 ONE = "that of one repetition"
 SEVERAL = "the lower median of {repetitions} repetitions"
 WITHOUT_SLOW = (
-    "`linear_program` begins with what `linear_search:fairest` finds and takes minutes more for each candidate; "
+    "`linear_program` takes minutes for each candidate; "
     "`python benchmarks/board.py --slow` runs it."
 )
 WITH_SLOW = "`linear_program` stops after 20 nodes, so that what it finds need not be the optimum."

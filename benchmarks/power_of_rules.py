@@ -15,7 +15,7 @@ import polars as pl
 import improvable
 from improvable.errors import ImprovableWarning
 
-RULES = ("linear", "linear_search:balanced", "tournament:linear,drop:record:linear,blend:0.5:linear")
+RULES = ("linear", "aim", "tournament:linear,drop:record:linear,blend:0.5:linear")
 
 
 def people(rng: np.random.Generator, rows: int, null: bool) -> pl.DataFrame:

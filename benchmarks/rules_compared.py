@@ -16,11 +16,11 @@ from improvable.errors import ImprovableError, ImprovableWarning
 
 CARE = (
     "linear", "lasso", "boosting", "forest", "ridge:100", "blend:0.5:linear", "drop:cost_*:linear",
-    "linear_search:balanced", "linear_search:fairest", "tournament:linear,lasso,boosting",
+    "aim", "tournament:linear,lasso,boosting",
 )  # fmt: skip
 COMPAS = (
-    "linear", "logistic", "boosting", "forest", "linear_search:balanced", "linear_search:fairest",
-    "linear_program:fairest", "linear_program:balanced", "tournament:linear,logistic,boosting",
+    "linear", "logistic", "boosting", "forest", "aim", "linear_program:fairest",
+    "tournament:linear,logistic,boosting",
 )  # fmt: skip
 
 

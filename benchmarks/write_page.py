@@ -29,9 +29,7 @@ SCRIPTS = {
     "resampling_costs.py": "Where resampling by cell and by row break even",
     "forward_cost.py": "Forward repetitions against splits",
     "tournament_overhead.py": "Tournaments",
-    "linear_rules.py": "Linear classifiers",
 }
-SLOW = ("linear_rules.py",)
 PACKAGES = (
     "improvable", "numpy", "scipy", "polars", "pandas", "scikit-learn", "arch", "fairlearn", "oxonfair", "dask",
     "pyarrow",
@@ -75,8 +73,7 @@ def draw_cost(output: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--skip-slow", action="store_true", help=f"leave out {', '.join(SLOW)}")
-    options = parser.parse_args()
+    parser.parse_args()
     made = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     parts = [
         "# Benchmarks",
@@ -85,8 +82,6 @@ def main() -> None:
         f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}; {made}.",
     ]
     for script, title in SCRIPTS.items():
-        if options.skip_slow and script in SLOW:
-            continue
         output = printed(script)
         parts += [f"## {title}", described(script), f"```\n{output}\n```"]
         if script == "cost_against_size.py":

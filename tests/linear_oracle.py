@@ -1,5 +1,6 @@
 """Linear problems by brute force: every linear classifier of points in the plane, evaluated by loops."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from improvable._typing import BoolArray, FloatArray
 from improvable.algorithms.rules.linear.problem import LinearProblem
 from improvable.question.claim import Claim, make_claim
+from improvable.question.utility import Measure
 
 DELTAS = {"ratio": ((-0.2, 0.4), (-0.5, 0.6)), "difference": ((-0.1, 0.2), (-0.2, 0.15))}
 KINDS = ("classification_rate", "calibration", "calibration_rejected")
@@ -32,10 +34,16 @@ def instance(
     gain = np.stack([np.stack(on[kind], axis=-1) for kind in kinds], axis=1) - base
     before = np.arange(m) % (2 * groups) < groups
     rows = base + gain * before[:, None, None]
-    status_quo = np.array([[ratio(rows[group == g, k]) for k in range(len(kinds))] for g in range(groups)])
-    features = np.column_stack([one, x])
     both = tuple(range(len(kinds)))
-    return LinearProblem(features, one, group, base, gain, both[:1], both, status_quo, rows)
+    return LinearProblem(
+        np.column_stack([one, x]), one, group, base, gain, rows, tuple(Measure(kind, kind, "y") for kind in kinds),
+        both[:1], both, tuple(map(str, range(groups))),
+    )  # fmt: skip
+
+
+def turned(problem: LinearProblem) -> LinearProblem:
+    """The same, where a group is worse off with a higher value of every utility."""
+    return replace(problem, measures=tuple(replace(one, worse_off="higher") for one in problem.measures))
 
 
 def ratio(rows: FloatArray) -> float:
@@ -81,25 +89,19 @@ def naive(problem: LinearProblem, decisions: BoolArray, objective: str) -> float
     if problem.selection_gap is not None and max(rates) - min(rates) > problem.selection_gap + 1e-12:
         return np.nan
     kind, _, target = objective.partition(":")
-    if kind == "balanced":
-        return float(min(amount / error for amount, error in exceeding(problem, sums, utility, errors=True)))
-    if min(amount - iota for amount, iota in exceeding(problem, sums, utility)) < -1e-12:
+    if min(exceeding(problem, sums, utility)) < problem.iota - 1e-12:
         return np.nan
     if kind == "most_accurate":
         return float(utility[int(target), problem.accuracy[0]])
     return max(gap_of(problem, utility[:, k], k) for k in problem.fairness)
 
 
-def exceeding(
-    problem: LinearProblem, sums: FloatArray, utility: FloatArray, errors: bool = False
-) -> list[tuple[float, float]]:
-    """By how much each component exceeds its claim, with its iota or its standard error."""
-    claim, names = problem.claim, problem.levels or tuple(map(str, range(problem.groups)))
-    divisor = problem.scale if errors else problem.slack
-    assert divisor is not None
-    labels = problem.labels or ("",) * problem.base.shape[1]
+def exceeding(problem: LinearProblem, sums: FloatArray, utility: FloatArray) -> list[float]:
+    """By how much each component exceeds its claim."""
+    claim, names = problem.claim, problem.levels
+    labels = [measure.label for measure in problem.measures]
     out = []
-    for a, k in enumerate(problem.accuracy):
+    for k in problem.accuracy:
         if claim.overall is None:
             compared = [
                 (problem.status_quo[g, k], utility[g, k], claim.delta_of(names[g], labels[k]))
@@ -113,32 +115,31 @@ def exceeding(
             share = [claim.overall[name] for name in names]
             before, after = (np.average(part[:, k], weights=share) for part in (problem.status_quo, utility))
             compared = [(before, after, claim.delta_of("everyone", labels[k]))]
-        for c, (before, after, delta) in enumerate(compared):
+        for before, after, delta in compared:
             asked = (1 + delta) * before if claim.form == "ratio" else before + delta
-            out.append((float(after - asked), float(divisor.accuracy[a, c])))
-    for f, k in enumerate(problem.fairness):
+            out.append(float(after - asked))
+    for k in problem.fairness:
         gap = gap_of(problem, problem.status_quo[:, k], k, signed=True)
         delta = claim.gap_delta(labels[k])
         asked = (1 - delta) * gap if claim.form == "ratio" else gap - delta
-        for p, difference in enumerate(differences(problem, utility[:, k], k)):
-            out.append((float(asked - difference), float(divisor.gap[f, p])))
+        out += [float(asked - difference) for difference in differences(problem, utility[:, k], k)]
     return out
 
 
 def differences(problem: LinearProblem, values: FloatArray, k: int) -> list[float]:
     """What must be small: between any two groups, or by how much each is better off than the protected group."""
-    names = problem.levels or tuple(map(str, range(problem.groups)))
+    names = problem.levels
     protected = [g for g, name in enumerate(names) if name in problem.claim.protected]
     if not protected:
         return [float(values[g] - values[h]) for g in range(len(names)) for h in range(len(names)) if g != h]
-    sign = -1 if k in problem.lower_is_better else 1
+    sign = -1 if problem.measures[k].worse_off == "higher" else 1
     return [float(sign * (values[g] - values[protected[0]])) for g in range(len(names))]
 
 
 def gap_of(problem: LinearProblem, values: FloatArray, k: int, signed: bool = False) -> float:
     """The largest difference; of a status quo, that of the protected group to others even where it is below zero."""
     found = differences(problem, values, k)
-    names = problem.levels or tuple(map(str, range(problem.groups)))
+    names = problem.levels
     others = [d for d, name in zip(found, names, strict=False) if name not in problem.claim.protected]
     return max(others if signed and problem.claim.protected else found)
 

@@ -68,7 +68,6 @@ NAMED: dict[Learning, int] = {
     Learning("`lasso`, 3,000 rows", "3 features", classes(*COIN), "lasso", 3_000): 300,
     Learning("`lasso`, 400 rows", "3 features", classes(*COIN), "lasso", 400): 300,
     Learning("`forest:20`", "3 features", classes(*COIN), "forest:20"): 200,
-    Learning("`linear_search:balanced`", "3 features", classes(*COIN), "linear_search:balanced"): 40,
     Learning("`aim`", "3 features", classes(*COIN), "aim"): 150,
     Learning("`aim`, 400 rows", "3 features", classes(*COIN), "aim", 400): 150,
     Learning("`aim`, eight districts, 1,000 rows", "few candidates, as `linear` above", districts, "aim", 1_000): 150,

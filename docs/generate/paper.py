@@ -51,7 +51,7 @@ AUDIT, COMPARE, FRONTIER = "procedure.api.audit", "procedure.api.compare", "resu
 GAME, PLAY = "studies.game", "studies.game.play"
 REPLICATE, SPLITS = "replication.study.run_study", "replication.tables.split_rows"
 MAKE = "make replicate"
-PROGRAM, SEARCH = "algorithms.rules.linear.milp.solve", "algorithms.rules.linear.search.search"
+PROGRAM = "algorithms.rules.linear.milp.solve"
 
 ELEMENTS = (
     Element("Equation 1", "a utility is a ratio of group means", ("question.utility.Utility",), "audit --accuracy"),
@@ -192,7 +192,7 @@ ELEMENTS = (
         ("replication.appendix_e.curve_rows", "report.plots.curves.power_curves"),
         MAKE,
     ),
-    Element("Appendix F", "search for an improvement, with slack iota", (PROGRAM, SEARCH), "audit --rule"),
+    Element("Appendix F", "search for an improvement, with slack iota", (PROGRAM,), "audit --rule"),
     Element("Definition F.1", "linear classifiers", ("algorithms.rules.linear.rule.LinearRule",), "audit --rule"),
     Element("Section F.1", "mixed-integer program, classification utility", (PROGRAM,), "audit --rule"),
     Element("Proposition F.1", "mixed-integer program, calibration utility", (PROGRAM,), "audit --rule"),

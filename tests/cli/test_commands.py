@@ -80,7 +80,7 @@ def test_the_command_line_and_the_library_agree(
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(result.to_dict()))
 
 
-@pytest.mark.parametrize("rule", ["lasso", "linear_search", "tournament:linear,ridge:1"])
+@pytest.mark.parametrize("rule", ["lasso", "aim", "tournament:linear,ridge:1"])
 def test_the_rules_choice_on_all_rows_can_be_exported(
     patients: Path, capsys: pytest.CaptureFixture[str], rule: str
 ) -> None:

@@ -11,14 +11,10 @@ from improvable.algorithms.rules import FAMILIES, as_rule
 from improvable.cli import run
 
 NOT_ON_COUNTS = ("logistic", "linear_program")  # one needs outcomes of 0 and 1, the other fewer rows
-ON_COUNTS = [
-    *(family.usage for name, family in FAMILIES.items() if name not in NOT_ON_COUNTS),
-    "linear_search:fairest",
-    "linear_search:most_accurate:black",
-]
+ON_COUNTS = [family.usage for name, family in FAMILIES.items() if name not in NOT_ON_COUNTS]
 ON_RATES = [
-    "linear", "logistic", "boosting", "linear_search:balanced", "linear_program:fairest", "linear_program:balanced",
-    "linear_program:most_accurate:Caucasian", "tournament:linear,logistic",
+    "linear", "logistic", "boosting", "linear_program:fairest", "linear_program:most_accurate:Caucasian",
+    "tournament:linear,logistic",
 ]  # fmt: skip
 
 

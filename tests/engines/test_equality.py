@@ -120,7 +120,7 @@ def test_widths_of_numbers_do_not_matter(people: pl.DataFrame, oracle: dict[str,
     assert audited(tmp_path / "mixed") == audited(wide, engine="memory") == oracle["plain audited"]
 
 
-@pytest.mark.parametrize("rule", ["forest", "linear_search", "logistic"])
+@pytest.mark.parametrize("rule", ["forest", "aim", "logistic"])
 def test_other_rules(people: pl.DataFrame, rule: str, tmp_path: Path) -> None:
     binary = people.with_columns(visits=(pl.col("visits") > 1).cast(pl.Int8))
     options = {"rule": rule, "features": ["signal", "small", "insured"], "repetitions": 1, "train_rows": 400}

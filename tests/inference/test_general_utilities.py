@@ -157,7 +157,7 @@ def test_an_audit_takes_formulas() -> None:
             outcome="gagne_sum_t",
             group="race",
             status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-            rule="linear_search:fairest",
+            rule="linear_program:fairest",
             accuracy="lift",
             test=improvable.Test(repetitions=1, draws=200),
         )

@@ -223,7 +223,7 @@ def test_rules_that_read_the_group_say_so() -> None:
     rows, asked = people(600), {"outcome": "y", "status_quo": "old", "features": ["x", "z"], **MEASURED}
     test = Test(draws=200, repetitions=2)
     with pytest.raises(improvable.ImprovableError, match="reads each person's group, and groups are probabilities"):
-        improvable.audit(rows, group=Groups(probabilities=PROBABILITIES), rule="linear_search", test=test, **asked)
+        improvable.audit(rows, group=Groups(probabilities=PROBABILITIES), rule="linear_program", test=test, **asked)
     aimed, plain = (
         improvable.audit(rows, group=Groups(probabilities=PROBABILITIES), rule=rule, test=test, **asked)
         for rule in ("aim", "lasso")

@@ -282,7 +282,7 @@ def test_the_frontier_follows_where_lower_is_better() -> None:
     assert any("can improve" in bound.words for bound in frontier.bounds())
 
 
-@pytest.mark.parametrize("rule", ["linear", "ridge:1", "boosting", "linear_search:fairest", "tournament:linear,lasso"])
+@pytest.mark.parametrize("rule", ["linear", "ridge:1", "boosting", "aim", "tournament:linear,lasso"])
 def test_rules_select_the_lowest_predictions(rule: str) -> None:
     result = improvable.audit(
         lending(rows=1_500), outcome="loss", group="group", status_quo="now", rule=rule, features=["risk"],

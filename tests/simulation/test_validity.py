@@ -206,7 +206,7 @@ def test_the_level_of_the_signed_statistic_in_an_audit_of_the_application() -> N
 
 
 @pytest.mark.paper("Corollary 1")
-@pytest.mark.parametrize("rule", ["ridge:10", "linear_search:fairest"])
+@pytest.mark.parametrize("rule", ["ridge:10", "aim"])
 def test_the_level_of_audit_where_every_candidate_ties_for_one_group(rule: str) -> None:
     found = repeat(lambda i: levels.rule_found(processes.TIED, rule, 300, (25, i), 200, repetitions=3), 6)
     for way, level in WAYS.items():

@@ -21,7 +21,7 @@ from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import RowFunction
 from improvable.algorithms.thresholds import Threshold
 from improvable.data.io.safe import MAX_ARRAYS, ReceivedError, inflates, read_bytes, write_whole
-from improvable.errors import ImprovableWarning, StorageError, require_extra
+from improvable.errors import ImprovableWarning, StorageError, one_line, require_extra
 
 FORMAT = 1
 FUNCTION = "improvable.algorithms.models.RowFunction"
@@ -93,7 +93,7 @@ def export_algorithm(algorithm: Algorithm, path: str | Path) -> None:
         untrusted = _untrusted(skops, data)
         again = None if untrusted else skops.loads(data, trusted=sorted(TRUSTED))
     except Exception as error:
-        raise StorageError(f"the algorithm cannot be exported: {_one_line(error)}.", SUPPORTED) from error
+        raise StorageError(f"the algorithm cannot be exported: {one_line(error)}.", SUPPORTED) from error
     if FUNCTION in untrusted:
         raise StorageError("a function of the rows is code, and cannot be exported.", SUPPORTED)
     if untrusted:
@@ -130,7 +130,7 @@ def import_algorithm(path: str | Path) -> Algorithm:
     try:
         contents = skops.loads(data, trusted=sorted(TRUSTED))
     except Exception as error:
-        raise StorageError(f"'{path}' cannot be read: {_one_line(error)}.", "Export the algorithm again.") from error
+        raise StorageError(f"'{path}' cannot be read: {one_line(error)}.", "Export the algorithm again.") from error
     if not isinstance(contents, Mapping) or contents.get("format") != FORMAT:
         raise StorageError(f"'{path}' is not an exported algorithm.", f"This version reads format {FORMAT}.")
     versions = contents.get("versions")
@@ -198,7 +198,3 @@ def _check_nodes(inner: Any, left: Any, right: Any, feature: Any, width: int) ->
 def _refuse_unless(sound: Any) -> None:
     if not sound:
         raise StorageError("a decision tree points outside of itself or of its features.", "The file is damaged.")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200].rstrip(".")

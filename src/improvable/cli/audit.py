@@ -77,9 +77,8 @@ def audit(
     {rules}
 
     The default is aim, which predicts and weighs every condition of the claim; aim:boosting learns with
-    boosted trees. linear_search and linear_program search for a line, at :balanced, :fairest or
-    :most_accurate:GROUP. tournament:linear,lasso lets rules compete inside the training rows; tournament alone
-    lets linear, lasso, boosting and aim.
+    boosted trees. linear_program finds a line, :fairest or :most_accurate:GROUP. tournament:linear,lasso lets
+    rules compete inside the training rows; tournament alone lets linear, lasso, boosting and aim.
 
     {utilities}
 

@@ -5,6 +5,7 @@ hold numbers, names, ``+ - * / **`` (with a number as the exponent), parentheses
 """
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TypeAlias
@@ -35,7 +36,7 @@ class Formula:
             self._tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError):
             raise OptionError(f"the formula '{text}' cannot be read.", HINT) from None
-        self._check(self._tree)
+        self._pair(defaultdict(lambda: np.ones(())), "")  # refuses what is not allowed
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -63,25 +64,37 @@ class Formula:
     def _pair(self, means: Mapping[str, Array], name: str) -> Pair:
         shape = np.broadcast_shapes(*(np.shape(mean) for mean in means.values()))
         with np.errstate(all="ignore"):
-            value, slope = _walk(self._tree, means, name)
+            value, slope = self._walk(self._tree, means, name)
         value, slope = (np.broadcast_to(np.asarray(one, dtype=np.float64), shape) for one in (value, slope))
         return np.where(np.isfinite(value), value, np.nan), np.where(np.isfinite(slope), slope, np.nan)
 
-    def _check(self, node: ast.AST) -> None:
+    def _walk(self, node: ast.AST, means: Mapping[str, Array], name: str) -> Pair:
+        """Value and derivative of a part; one that is not allowed is refused."""
         match node:
-            case ast.Constant(value=bool()):
-                pass
-            case ast.Constant(value=int() | float()) | ast.Name():
-                return None
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
-                return self._check(operand)
-            case ast.BinOp(op=ast.Pow(), left=left, right=right) if _number(right) is not None:
-                return self._check(left)
-            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), left=left, right=right):
-                self._check(left)
-                return self._check(right)
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return np.asarray(float(number)), np.asarray(0.0)
+            case ast.Name(id=own):
+                return means[own], np.asarray(float(own == name))
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=operand):
+                value, slope = self._walk(operand, means, name)
+                return (-value, -slope) if isinstance(op, ast.USub) else (value, slope)
             case ast.Call(func=ast.Name(id=called), args=[argument], keywords=[]) if called in FUNCTIONS:
-                return self._check(argument)
+                inner, slope = self._walk(argument, means, name)
+                function, derivative = FUNCTIONS[called]
+                return function(inner), derivative(inner) * slope
+            case ast.BinOp(left=left, op=ast.Pow(), right=right) if (exponent := _number(right)) is not None:
+                base, slope = self._walk(left, means, name)
+                return base**exponent, exponent * base ** (exponent - 1) * slope
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
+                (a, da), (b, db) = self._walk(left, means, name), self._walk(right, means, name)
+                match op:
+                    case ast.Add():
+                        return a + b, da + db
+                    case ast.Sub():
+                        return a - b, da - db
+                    case ast.Mult():
+                        return a * b, da * b + a * db
+                return a / b, (da - a / b * db) / b
         raise OptionError(f"the formula '{self.text}' has '{ast.unparse(node)}', which is not allowed.", HINT)
 
 
@@ -93,34 +106,3 @@ def _number(node: ast.AST) -> float | None:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)
     return None
-
-
-def _walk(node: ast.AST, means: Mapping[str, Array], name: str) -> Pair:
-    """Value and derivative of a part of a formula that was checked."""
-    match node:
-        case ast.Constant(value=int() | float() as number):
-            return np.asarray(float(number)), np.asarray(0.0)
-        case ast.Name(id=own):
-            return means[own], np.asarray(float(own == name))
-        case ast.UnaryOp(op=op, operand=operand):
-            value, slope = _walk(operand, means, name)
-            return (-value, -slope) if isinstance(op, ast.USub) else (value, slope)
-        case ast.Call(func=ast.Name(id=called), args=[argument]):
-            inner, slope = _walk(argument, means, name)
-            function, derivative = FUNCTIONS[called]
-            return function(inner), derivative(inner) * slope
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            base, slope = _walk(left, means, name)
-            exponent = _number(right) or 0.0
-            return base**exponent, exponent * base ** (exponent - 1) * slope
-        case ast.BinOp(left=left, op=op, right=right):
-            (a, da), (b, db) = _walk(left, means, name), _walk(right, means, name)
-            match op:
-                case ast.Add():
-                    return a + b, da + db
-                case ast.Sub():
-                    return a - b, da - db
-                case ast.Mult():
-                    return a * b, da * b + a * db
-            return a / b, (da - a / b * db) / b
-    raise AssertionError(ast.dump(node))

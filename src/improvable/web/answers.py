@@ -45,8 +45,7 @@ BAD_NEWS = (
 """How names begin whose yes is bad news; whether it is to be found or to be avoided, only a person knows."""
 REFUSING = ("denied", "deny", "denial", "reject", "declin", "refus")
 RULES = {
-    name: FAMILIES[name].words
-    for name in ("aim", "lasso", "linear", "tournament", "logistic", "boosting", "forest", "linear_search")
+    name: FAMILIES[name].words for name in ("aim", "lasso", "linear", "tournament", "logistic", "boosting", "forest")
 }
 """The rules that the page offers; a rule of one's own needs the command line."""
 REPETITIONS: int = SETTINGS["repetitions"].default

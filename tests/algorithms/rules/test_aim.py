@@ -265,8 +265,8 @@ def test_any_predictive_rule_may_be_its_learner(learner: str) -> None:
 
 
 def test_what_predicts_nothing_is_refused() -> None:
-    with pytest.raises(OptionError, match="'linear_search:balanced' predicts nothing that 'aim' could use"):
-        as_rule("aim:linear_search")
+    with pytest.raises(OptionError, match="'linear_program:fairest' predicts nothing that 'aim' could use"):
+        as_rule("aim:linear_program")
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_every_name_that_is_proposed_is_a_rule(name: str) -> None:
     assert own_modules(name) == []
 
 
-@pytest.mark.parametrize("name", ["forest", "ridge", "linear_search", "linear_program", "drop", "blend", "tournament"])
+@pytest.mark.parametrize("name", ["forest", "ridge", "linear_program", "drop", "blend", "tournament"])
 def test_a_wrong_setting_says_how_to_write_it(name: str) -> None:
     with pytest.raises(OptionError):
         as_rule(f"{name}:=")

@@ -8,7 +8,7 @@ import improvable
 from flat import flat_audit
 
 
-@pytest.mark.parametrize("rule", ["linear", "ridge:100", "logistic", "lasso", "boosting", "linear_search"])
+@pytest.mark.parametrize("rule", ["linear", "ridge:100", "logistic", "lasso", "boosting", "aim"])
 def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
     """A penalty, and a capacity of one row, are beside the number of rows, not of people whom they stand for."""
     rng = np.random.default_rng(3)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from improvable.algorithms.rules.linear import milp as program
-from improvable.algorithms.rules.linear import problem, search
+from improvable.algorithms.rules.linear import problem
 from improvable.algorithms.rules.linear import rule as linear_classifiers
 from improvable.algorithms.rules.linear.milp import solve
 from improvable.errors import RuleError
@@ -39,7 +39,7 @@ def test_nodes_decide_and_a_slow_clock_changes_nothing(monkeypatch: pytest.Monke
 
 
 def test_no_other_part_of_the_rules_looks_at_the_clock() -> None:
-    for module in (search, problem, program.Program, linear_classifiers):
+    for module in (problem, program.Program, linear_classifiers):
         source = inspect.getsource(module)
         assert "perf_counter" not in source
         assert "time()" not in source

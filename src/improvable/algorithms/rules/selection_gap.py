@@ -160,7 +160,7 @@ def guess_group(training: Training, attribute: Attribute, strength: float | None
     free = np.array([name not in training.constraints.monotone for name in columns])
     if not free.any():
         what = "every feature is monotone, so none is left to bound the selection gap with."
-        raise RuleError(what, "Give features that are not monotone, or use the rule 'linear_search'.")
+        raise RuleError(what, "Give features that are not monotone, or use the rule 'linear_program'.")
     weights = training.sample.relative_weights
     scaler = StandardScaler().fit(matrix[:, free])
     level = attribute.member[training.sample.grouping.codes]

@@ -61,7 +61,7 @@ class Program:
         if binaries > MAX_BINARIES or entries > MAX_ENTRIES:
             size = f"{(6 if _varies(problem) else 2) * binaries:,} rows x {binaries:,} binaries, {entries:,} entries"
             most = f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries."
-            how = "Use the rule 'linear_search', which takes data of any size."
+            how = "Use the rule 'aim', which takes data of any size."
             raise OptionError(f"the mixed-integer program is too large: {size}; {most}", how)
         cell = problem.group * binaries + place.ravel()
 
@@ -74,7 +74,6 @@ class Program:
         self.counts = by_distinct(np.ones(len(problem.count)))
         used = sorted({*problem.accuracy, *problem.fairness})
         self.size = float(problem.units[used].max())  # utilities are divided by this, so that they are about 1
-        self.unit = 1.0 if problem.objective == "balanced" else self.size
         self.columns, self.lower, self.upper = 0, list[FloatArray](), list[FloatArray]()
         self.rows, self.row_lower, self.row_upper = 0, list[FloatArray](), list[FloatArray]()
         self.entries: list[tuple[IntArray, IntArray, FloatArray]] = []
@@ -172,25 +171,13 @@ class Program:
                 self._add_rows([(0, self.decision, rates[g] - rates[h])], -np.inf, problem.selection_gap)
 
     def _aim(self) -> None:
-        """The claim, and what the goal's column stands for: a gap, an accuracy, or standard errors to spare."""
-        problem, aim, size = self.problem, self.problem.aim, self.size
-        balanced = problem.objective == "balanced"
-        spare = problem.scale if balanced else problem.slack
-        if spare is None:
-            raise OptionError("'balanced' needs standard errors.", "Give the problem its scale.")
-        row = np.arange(len(aim.weights))
-        for place, k in enumerate(problem.accuracy):
-            parts = [(row[:, None], self.utility[None, :, k], aim.weights)]
-            least, by = aim.least[place] / size, spare.accuracy[place] / size
-            self._add_rows([*parts, *([(row, self.goal, -by)] * balanced)], least + by * (not balanced), np.inf)
-        row = np.arange(len(aim.upper))
-        for place, k in enumerate(problem.fairness):
-            sign = aim.direction[place]
-            gap = [(row, self.utility[aim.upper, k], sign), (row, self.utility[aim.lower, k], -sign)]
-            most, by = aim.most[place] / size, spare.gap[place] / size
-            self._add_rows([*gap, *([(row, self.goal, by)] * balanced)], -np.inf, most - by * (not balanced))
-            if problem.objective == "fairest":
-                self._add_rows([*gap, (row, self.goal, -1.0)], -np.inf, 0.0)
+        """The claim, with iota to spare, and what the goal's column stands for: a gap or an accuracy."""
+        problem = self.problem
+        for demand in problem.demands:
+            summed = (0, self.utility[:, demand.measure], demand.weights)
+            self._add_rows([summed], (demand.least + problem.iota) / self.size, np.inf)
+            if problem.favored is None and demand.kind == "fairness":
+                self._add_rows([summed, (0, self.goal, 1.0)], 0.0, np.inf)
         if problem.favored is not None:
             own = self.utility[problem.favored, problem.accuracy[0]]
             self._add_rows([(0, self.goal, 1.0), (0, own, -1.0)], 0.0, 0.0)
@@ -219,12 +206,12 @@ class Program:
         inside[0] = np.clip(inside[0] - middle_of(score, decisions) - EPSILON / 2, -1.0, 1.0)
         out[self.beta], out[self.decision] = inside, decisions
         sums = self.bases.sum(axis=-1) + self.gains @ decisions
-        out[self.utility] = np.nan_to_num(self.problem.utilities(sums[..., None])[..., 0]) / self.size
+        out[self.utility] = np.nan_to_num(self.problem.utilities(sums)) / self.size
         for ratio in self.ratios.values():
             weight = ratio.base + ratio.gain @ decisions[ratio.members]
             out[ratio.inverse] = 1 / weight if weight > 0 else 0.0
             out[ratio.products] = out[ratio.inverse] * decisions[ratio.members]
-        out[self.goal] = np.nan_to_num(evaluate(self.problem, beta).value) / self.unit
+        out[self.goal] = np.nan_to_num(evaluate(self.problem, beta).value) / self.size
         return out
 
     def beta_of(self, solution: FloatArray) -> FloatArray:
@@ -260,22 +247,17 @@ def solve(
     progress: Callable[[int, float, float], None] | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> Solution:
-    """Solve (find_fair), (find_pareto) or the balanced program over linear classifiers with beta in the box.
+    """Solve (find_fair) or (find_pareto) over linear classifiers with beta in the box.
 
     The strict inequality X'beta < 0 of rows not selected is X'beta <= -EPSILON, so that classifiers whose margin in
     the box is narrower are out of the program's reach (though `start` may be one, and is returned where it is better).
 
     At most `nodes` nodes of the solver's tree are visited; 0 means the root alone. Reaching the time limit, in seconds,
-    is an error, because the machine's speed must not choose a candidate. "balanced" is linear only with its standard
-    errors fixed: at those of `start`, unless the problem fixes them. `progress` is called now and then with the nodes
-    visited, the best value and the bound.
+    is an error, because the machine's speed must not choose a candidate. `progress` is called now and then with the
+    nodes visited, the best value and the bound.
     """
     highs: Any = importlib.import_module("highspy")  # slow to load, and without types
     begun = time.perf_counter()
-    if problem.objective == "balanced" and problem.scale is None:
-        if start is None:
-            raise OptionError("'balanced' needs a start to take standard errors from.", "Give start=.")
-        problem = problem.scaled_at(start)
     program = Program(problem)
     solver = highs.Highs()
     options = {
@@ -292,7 +274,7 @@ def solve(
         given.col_value = program.vector_of(start).tolist()
         solver.setSolution(given)
     if progress is not None:
-        scale = problem.sign * program.unit
+        scale = problem.sign * program.size
 
         def tell(event: Any) -> None:
             out = event.data_out
@@ -303,7 +285,7 @@ def solve(
     solver.run()
     if solver.getModelStatus() == highs.HighsModelStatus.kTimeLimit:
         what = f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:g} s."
-        raise RuleError(what, f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.")
+        raise RuleError(what, f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'aim'.")
     return _read(solver, highs, program, start)
 
 
@@ -315,11 +297,11 @@ def _read(solver: Any, highs: Any, program: Program, start: FloatArray | None) -
     if info.primal_solution_status == highs.SolutionStatus.kSolutionStatusFeasible:
         candidates.append(program.beta_of(np.asarray(solver.getSolution().col_value)))
     feasible = [found for beta in candidates if (found := evaluate(problem, beta)).feasible]
-    dual = problem.sign * program.unit * float(info.mip_dual_bound)
+    dual = problem.sign * program.size * float(info.mip_dual_bound)
     bound = None if impossible or not np.isfinite(dual) else dual
     if not feasible:
         return Solution("infeasible" if impossible else "node_limit", None, None, bound, None)
     best = min(feasible, key=lambda found: problem.sign * found.value)
     gap = None if bound is None else abs(best.value - bound)
-    proven = status == highs.HighsModelStatus.kOptimal and gap is not None and gap <= AGREEMENT * program.unit
+    proven = status == highs.HighsModelStatus.kOptimal and gap is not None and gap <= AGREEMENT * program.size
     return Solution("optimal" if proven else "node_limit", best.beta, best.value, bound, gap)

@@ -3,116 +3,38 @@
 First the claim in numbers, then the problem, then what a linear classifier is worth on its rows.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.errors import OptionError, nearest
-from improvable.inference.statistics import reference_pair, utilities_of
+from improvable.data.groups import Attribute
+from improvable.errors import OptionError
+from improvable.inference.cells import CANDIDATE
+from improvable.inference.components import conditions
+from improvable.inference.evidence import Evidence
+from improvable.inference.statistics import utilities_of
 from improvable.question.claim import Claim
+from improvable.question.utility import Measure
 
 U, W = 0, 1
 ANY_IMPROVEMENT = Claim()
 TOLERANCE = 1e-9  # relative: what sums may be off by rounding
-EVERYONE = "everyone"
-UNDEFINED = 1_000.0  # a utility without a value is worse than any shortfall
 
 
-@dataclass(frozen=True)
-class Aim:
-    """A claim as bounds on the utilities of a candidate, from the status quo's on the same rows.
+class Demand(NamedTuple):
+    """A condition of the claim, from the status quo's utilities: a weighted sum of the candidate's is at least so much.
 
-    An accuracy component is a weighted sum of the utilities of blocks: one group, a mean of groups, or everyone
-    (Remark 1). Blocks are the groups, then everyone where `pooled`. A fairness component is a difference between two
-    groups; with a protected group only its own falling short counts (Remark 2), as in `signed_statistics`.
-
-    Shapes: A accuracy utilities, C components, F fairness utilities, P ordered pairs of groups.
+    Blocks are the groups, then everyone where the claim asks for that. An accuracy is the utility of one block or a
+    mean of groups (Remark 1); fairness is the difference between two groups, with minus signs, so that it is to rise.
     """
 
-    weights: FloatArray  # (C, blocks): what each accuracy component is made of
-    pooled: bool  # whether everyone is a block
-    least: FloatArray  # (A, C): what the candidate's accuracy must exceed, (1 + Delta_g) U_0g
-    slope: FloatArray  # (A, C): by how much `least` rises with the status quo's accuracy
-    upper: IntArray  # (P,): the pairs (g, h) of groups
-    lower: IntArray
-    direction: FloatArray  # (F,): -1 where a protected group is worse off with a higher value
-    reference: IntArray  # (F, 2): the pair between which the status quo's gap is widest
-    gaps: FloatArray  # (F,): the status quo's gaps
-    most: FloatArray  # (F,): what the candidate's must stay below, (1 - Delta_f) times as much
-    gap_slope: FloatArray  # (F,): by how much `most` rises with the status quo's gap
-
-    def accuracies(self, utilities: FloatArray) -> FloatArray:
-        """Accuracy components, from utilities of shape (blocks, A, B): (C, A, B)."""
-        return np.asarray(np.einsum("cb,bkn->ckn", self.weights, utilities))
-
-    def differences(self, utilities: FloatArray) -> FloatArray:
-        """Fairness components, from utilities of shape (groups, F, B): (P, F, B); the gap is their maximum."""
-        return np.asarray(self.direction[:, None] * (utilities[self.upper] - utilities[self.lower]))
-
-
-def aim_at(
-    claim: Claim,
-    levels: Sequence[str],
-    accuracy: FloatArray,
-    fairness: FloatArray,
-    everyone: FloatArray | None = None,
-    lower_is_better: Sequence[bool] = (),
-    utilities: tuple[Sequence[str], Sequence[str]] = ((), ()),
-) -> Aim:
-    """State a claim in numbers: the constraints of Appendix F for any Delta.
-
-    From the status quo's utilities, `accuracy` of shape (G, A) and `fairness` of shape (G, F), and for
-    ``overall="population"`` its accuracy for `everyone`, shape (A,). `lower_is_better` is about the fairness utilities;
-    `utilities` are the labels of both kinds, for deltas that name them.
-    """
-    groups, pooled = len(levels), claim.overall == "population"
-    names = list(levels) if claim.overall is None else [EVERYONE]
-    if pooled:
-        assert everyone is not None
-        weights, before = np.eye(1, groups + 1, groups), everyone[:, None]
-    elif claim.overall is not None and not isinstance(claim.overall, str):
-        share = np.array([claim.overall.get(level, 0.0) for level in levels])
-        weights = (share / share.sum())[None, :]
-        before = (weights @ accuracy).T
-    else:
-        weights, before = np.eye(groups), accuracy.T
-    labels, gap_labels = utilities[0] or [""] * accuracy.shape[1], utilities[1] or [""] * fairness.shape[1]
-    deltas = np.array([[claim.delta_of(name, label) for name in names] for label in labels])
-    gap_deltas = np.array([claim.gap_delta(label) for label in gap_labels])
-    ratio = claim.form == "ratio"
-    protected = next((g for g, level in enumerate(levels) if level in claim.protected), None)
-    turned = np.array([bool(low) for low in lower_is_better] or [False] * fairness.shape[1])
-    direction = np.where(turned & (protected is not None), -1.0, 1.0)
-    facing = direction * fairness
-    reference = np.array([reference_pair(values, protected) for values in facing.T])
-    gaps = np.array([values[g] - values[h] for values, (g, h) in zip(facing.T, reference, strict=True)])
-    pairs = permutations(range(groups), 2) if protected is None else ((g, protected) for g in range(groups))
-    upper, lower = np.array(list(pairs), dtype=np.int64).T
-    return Aim(
-        weights=weights,
-        pooled=pooled,
-        least=(1 + deltas) * before if ratio else before + deltas,
-        slope=1 + deltas if ratio else np.ones(deltas.shape),
-        upper=upper,
-        lower=lower,
-        direction=direction,
-        reference=reference,
-        gaps=gaps,
-        most=(1 - gap_deltas) * gaps if ratio else gaps - gap_deltas,
-        gap_slope=1 - gap_deltas if ratio else np.ones(len(gap_deltas)),
-    )
-
-
-@dataclass(frozen=True)
-class Scale:
-    """A number for each component of the claim: standard errors of improvements, or what they must exceed."""
-
-    accuracy: FloatArray  # (A, C), of U1 - (1 + Delta) U0
-    gap: FloatArray  # (F, P), of (1 - Delta_f) D0 - (F1g - F1h), with D0 the status quo's largest gap
+    kind: str  # "accuracy" or "fairness"
+    measure: int
+    weights: FloatArray  # (blocks,)
+    least: float
 
 
 @dataclass(frozen=True)
@@ -126,7 +48,7 @@ class LinearProblem:
     "fairest" minimizes the largest gap (find_fair), "most_accurate:K" maximizes the first accuracy utility of group K
     (find_pareto). Both are subject to the claim itself on these rows, with iota to spare: every accuracy is at least
     (1 + Delta) U0 + iota, and every gap at most (1 - Delta_f) D0 - iota; in difference form U0 + Delta + iota and
-    D0 - Delta_f - iota. "balanced" maximizes s such that every component exceeds its claim by s standard errors.
+    D0 - Delta_f - iota.
     """
 
     features: FloatArray  # (m, d), standardized; the first column is the constant 1
@@ -134,52 +56,30 @@ class LinearProblem:
     group: IntArray  # (m,), codes 0..G-1
     base: FloatArray  # (m, M, 2), for each utility (u, w) where D = 0
     gain: FloatArray  # (m, M, 2), what D = 1 adds to it
-    accuracy: tuple[int, ...]  # which utilities measure accuracy
+    status_quo_rows: FloatArray  # (m, M, 2), the (u, w) of the status quo
+    measures: tuple[Measure, ...]  # (M,)
+    accuracy: tuple[int, ...]  # which of them measure accuracy
     fairness: tuple[int, ...]
-    status_quo: FloatArray  # (G, M), its utilities on the same rows
-    status_quo_rows: FloatArray  # (m, M, 2), its (u, w), for standard errors and the accuracy of everyone
+    levels: tuple[str, ...]  # the groups
     capacity: float | None = None  # share of the total count to select
     signs: IntArray | None = None  # (d,), +1: the coefficient is >= 0; -1: <= 0; 0: free, as the constant always is
     selection_gap: float | None = None  # bound on the largest difference of selection rates between groups
     objective: str = "fairest"
     claim: Claim = ANY_IMPROVEMENT
-    levels: tuple[str, ...] = ()  # the groups as the claim names them; their codes where empty
-    labels: tuple[str, ...] = ()  # the utilities as the claim names them; without, it names none
-    lower_is_better: tuple[int, ...] = ()  # utilities that a protected group would rather have lower
-    iota: float | Scale = 0.0  # by how much the claim must be exceeded; "balanced" has no use for it
-    scale: Scale | None = None  # standard errors held fixed; without, those of the classifier that is evaluated
+    iota: float = 0.0  # by how much the claim must be exceeded
 
     def __post_init__(self) -> None:
-        (m, d), (groups, utilities) = self.features.shape, self.status_quo.shape
-        fits = [self.count.shape == (m,), (self.count > 0).all(), self.group.shape == (m,)]
-        fits += [part.shape == (m, utilities, 2) for part in (self.base, self.gain, self.status_quo_rows)]
-        if not all(fits) or (self.signs is not None and self.signs.shape != (d,)):
-            raise OptionError("the arrays of a linear problem do not fit together.", "LinearProblem says their shapes.")
-        if (self.features[:, 0] != 1).any() or (self.signs is not None and self.signs[0] != 0):
-            raise OptionError("the first feature of a linear problem is the constant 1.", "Its sign is free.")
-        if not self.accuracy or not self.fairness or groups < 2:
-            raise OptionError("a linear problem needs an accuracy utility, a fairness utility and two groups.")
         if not np.isfinite(self.status_quo).all():
             raise OptionError("the status quo has a group without a utility.", "Leave out the group or the utility.")
-        if self.capacity is not None and self.capacity * self.count.sum() * (1 + TOLERANCE) < 1:
-            what = f"{self.capacity:g} of {self.count.sum():,.0f} training rows"
-            raise OptionError(f"a capacity of {what} is below one row.", "Give a larger capacity.")
-        if self.objective not in self.objectives:
-            raise OptionError(f"there is no objective '{self.objective}'.", nearest(self.objective, self.objectives))
 
     @property
     def groups(self) -> int:
-        return len(self.status_quo)
-
-    @property
-    def objectives(self) -> tuple[str, ...]:
-        """Every objective that a problem of these groups can have."""
-        return ("fairest", *(f"most_accurate:{g}" for g in range(self.groups)), "balanced")
+        return len(self.levels)
 
     @property
     def sign(self) -> float:
         """Of the objective when it is minimized."""
-        return 1.0 if self.objective == "fairest" else -1.0
+        return -1.0 if self.favored is not None and self.measures[self.accuracy[0]].higher_is_better else 1.0
 
     @property
     def favored(self) -> int | None:
@@ -188,27 +88,35 @@ class LinearProblem:
         return int(group) if kind == "most_accurate" else None
 
     @cached_property
-    def aim(self) -> Aim:
-        """The claim as bounds on utilities."""
-        accuracy, fairness = list(self.accuracy), list(self.fairness)
-        everyone = utilities_of((self.status_quo_rows * self.count[:, None, None]).sum(axis=0))[accuracy]
-        levels = self.levels or tuple(map(str, range(self.groups)))
-        lower = [k in self.lower_is_better for k in fairness]
-        labels = [[self.labels[k] for k in kind if self.labels] for kind in (accuracy, fairness)]
-        now = self.status_quo[:, accuracy], self.status_quo[:, fairness]
-        return aim_at(self.claim, levels, *now, everyone, lower, (labels[0], labels[1]))
+    def status_quo_sums(self) -> FloatArray:
+        return self.by_group(self.status_quo_rows * self.count[:, None, None])
+
+    @property
+    def status_quo(self) -> FloatArray:
+        """Its utilities on the same rows, shape (G, M)."""
+        return utilities_of(self.status_quo_sums)
 
     @cached_property
-    def slack(self) -> Scale:
-        """Iota for each component."""
-        if isinstance(self.iota, Scale):
-            return self.iota
-        shapes = self.aim.least.shape, (len(self.fairness), len(self.aim.upper))
-        return Scale(*(np.full(shape, self.iota) for shape in shapes))
+    def demands(self) -> list[Demand]:
+        """The claim, about accuracy and fairness whatever it asks, by the walk that the test takes."""
+        now = self.status_quo_sums
+        twice = np.stack([now, now], axis=2)
+        evidence = Evidence(
+            attributes=(Attribute("group", self.levels, np.arange(self.groups)),), measures=self.measures,
+            accuracy=self.accuracy, fairness=self.fairness, sums=twice, draws=np.empty((0, *twice.shape)), training=now,
+            units=len(self.count), chosen_here=False,
+        )  # fmt: skip
+        blocks, out = utilities_of(self.blocks(now)), []
+        for one in conditions(evidence, replace(self.claim, ask="both")):
+            weights, before = np.zeros(len(blocks)), blocks[:, one.measure]
+            everyone = len(one.coefficients) == 1
+            weights[slice(-1, None) if everyone else slice(self.groups)] = one.coefficients[:, CANDIDATE]
+            out.append(Demand(one.kind, one.measure, weights, float(weights @ before) - one.margin))
+        return out
 
     @cached_property
     def units(self) -> FloatArray:
-        """The size of each utility, shape (M,), so that shortfalls of several can be added up."""
+        """The size of each utility, shape (M,), to which rounding is relative."""
         size = np.abs(self.status_quo).max(axis=0)
         return np.where(size > 0, size, 1.0)
 
@@ -249,16 +157,11 @@ class LinearProblem:
     def needed(self) -> BoolArray:
         """Which utilities the claim or the objective is about, shape (blocks, M)."""
         out = np.zeros(self.least_weight.shape, dtype=np.bool_)
-        out[: self.groups, list(self.fairness)] = True
-        for k in self.accuracy:
-            out[:, k] |= self.aim.weights.any(axis=0)
+        for demand in self.demands:
+            out[:, demand.measure] |= demand.weights != 0
         if self.favored is not None:
             out[self.favored, self.accuracy[0]] = True
         return out
-
-    def scaled_at(self, beta: FloatArray) -> "LinearProblem":
-        """The same problem with its standard errors fixed at those of this classifier."""
-        return replace(self, scale=standard_errors(self, self.decide(beta)))
 
     def decide(self, beta: FloatArray) -> BoolArray:
         """D = 1(X'beta >= 0); by einsum, because BLAS may round differently with another number of threads."""
@@ -270,12 +173,12 @@ class LinearProblem:
 
     def blocks(self, sums: FloatArray) -> FloatArray:
         """Sums of everyone below those of the groups, where the claim asks for them."""
-        return np.concatenate([sums, sums.sum(axis=0, keepdims=True)]) if self.aim.pooled else sums
+        return np.concatenate([sums, sums.sum(axis=0, keepdims=True)]) if self.claim.overall == "population" else sums
 
     def utilities(self, sums: FloatArray) -> FloatArray:
-        """U = sum of u / sum of w, equation (1): (blocks, M, 2, B) -> (blocks, M, B), NaN where w sums to zero."""
-        u, w = sums[:, :, U], sums[:, :, W]
-        return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > self.least_weight[..., None]))
+        """U = sum of u / sum of w, equation (1): (blocks, M, 2) -> (blocks, M), NaN where w sums to zero."""
+        u, w = sums[..., U], sums[..., W]
+        return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > self.least_weight))
 
 
 def sums_by(code: IntArray, codes: int, values: FloatArray) -> FloatArray:
@@ -306,113 +209,36 @@ class Evaluation:
     beta: FloatArray
     decisions: BoolArray
     utilities: FloatArray  # (G, M), NaN where undefined
-    value: float  # of the objective
-    violation: float  # of all constraints, relative to the sizes of utilities
-
-    @property
-    def feasible(self) -> bool:
-        return self.violation == 0
+    value: float  # of the objective, NaN where undefined
+    feasible: bool
 
 
 def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
     """Decisions, utilities, constraints and objective of a linear classifier, from the rows."""
     decisions = problem.decide(beta)
-    gained = problem.by_group(problem.gain * (problem.count * decisions)[:, None, None])
-    selected = problem.by_group(problem.count * decisions)
-    sums = (problem.base_sums + problem.blocks(gained))[..., None]
-    free = problem.objective == "balanced" and problem.scale is None
-    missed, value = judge(problem.scaled_at(beta) if free else problem, sums, selected[:, None])
-    low, high = problem.bounds
-    missed["box"] = np.maximum(low - beta, beta - high).clip(0).max(keepdims=True)
-    return Evaluation(
-        beta=beta,
-        decisions=decisions,
-        utilities=problem.utilities(sums)[: problem.groups, :, 0],
-        value=np.nan if missed["undefined"][0] else float(value[0]),
-        violation=float(sum(amount[0] for amount in missed.values())),
+    selected = problem.count * decisions
+    by_group = problem.by_group(selected)
+    utilities = problem.utilities(
+        problem.base_sums + problem.blocks(problem.by_group(problem.gain * selected[:, None, None]))
     )
-
-
-def judge(problem: LinearProblem, sums: FloatArray, selected: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
-    """How far each of B classifiers is from feasible, by constraint, and its objective; arrays of shape (B,).
-
-    From sums of shape (blocks, M, 2, B) and the count of the selected in each group, shape (G, B). The objective is
-    meaningless where "undefined" is violated.
-    """
-    aim, slack, scale = problem.aim, problem.slack, problem.scale
-    utilities = problem.utilities(sums)
-    undefined = np.isnan(utilities)
-    missed = {"undefined": UNDEFINED * (undefined & problem.needed[..., None]).sum(axis=(0, 1))}
-    if undefined.any():
-        poor = problem.status_quo.min(axis=0) - problem.units
-        utilities = np.where(undefined, poor[:, None], utilities)
-    accuracy, fairness = list(problem.accuracy), list(problem.fairness)
-    spare = aim.accuracies(utilities[:, accuracy]) - aim.least.T[..., None]
-    differences = aim.differences(utilities[: problem.groups, fairness])
-    if problem.objective == "balanced":
-        assert scale is not None
-        margins = (spare, scale.accuracy), (aim.most[:, None] - differences, scale.gap)
-        value = np.minimum(*((amount / error.T[..., None]).min(axis=(0, 1)) for amount, error in margins))
-    else:
-        units = problem.units[:, None]
-        missed["accuracy"] = _positive((slack.accuracy.T[..., None] - spare) / units[accuracy]).sum(axis=(0, 1))
-        excess = (differences - aim.most[:, None] + slack.gap.T[..., None]).max(axis=0)
-        missed["fairness"] = _positive(excess / units[fairness]).sum(axis=0)
-        value = differences.max(axis=(0, 1)) if problem.favored is None else utilities[problem.favored, accuracy[0]]
+    defined = not np.isnan(utilities[problem.needed]).any()
+    known = np.nan_to_num(utilities)  # what is not needed has no weight below
+    reached = [(demand, float(demand.weights @ known[:, demand.measure])) for demand in problem.demands]
+    low, high = problem.bounds
+    met = [
+        defined,
+        all(one >= demand.least + problem.iota - TOLERANCE * problem.units[demand.measure] for demand, one in reached),
+        (low <= beta).all() and (beta <= high).all(),
+    ]
     if problem.selection_gap is not None:
-        rates = selected / problem.group_totals[:, None]
-        missed["selection_gap"] = _positive(np.ptp(rates, axis=0) - problem.selection_gap)
+        met.append(np.ptp(by_group / problem.group_totals) <= problem.selection_gap + TOLERANCE)
     if problem.capacity_range is not None:
         least, most = problem.capacity_range
-        total, chosen = problem.group_totals.sum(), selected.sum(axis=0)
-        missed["capacity"] = _positive((chosen - most) / total) + _positive((least - chosen) / total)
-    return missed, value
-
-
-def _positive(amount: FloatArray) -> FloatArray:
-    return np.where(amount > TOLERANCE, amount, 0.0)
-
-
-def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
-    """Delta-method standard errors of what exceeds the claim, from the rows' influence on U1 and U0.
-
-    A candidate that decides as the status quo has differences without variance. So that nothing is divided by zero, a
-    standard error is at least a tenth of what it would be if both algorithms saw different rows, and at least the size
-    of the utility divided by the rows of the (smallest) group.
-    """
-    aim, accuracy = problem.aim, list(problem.accuracy)
-    new, old = problem.base + problem.gain * decisions[:, None, None], problem.status_quo_rows
-    after, before = (_influence(problem, rows, pooled=False) for rows in (new, old))
-    whole = [_influence(problem, rows, pooled=True) for rows in (new, old)] if aim.pooled else [after, before]
-
-    def total(squares: FloatArray) -> FloatArray:
-        return np.asarray(np.einsum("m...,m->...", squares, problem.count))  # BLAS may round by the number of threads
-
-    def error(one: FloatArray, other: FloatArray, one_row: FloatArray | float) -> FloatArray:
-        least = np.maximum(0.01 * total(one**2 + other**2), one_row)
-        return np.sqrt(np.maximum(total((one - other) ** 2), least))
-
-    totals = np.append(problem.group_totals, problem.group_totals.sum())[: aim.weights.shape[1]]
-    errors = np.empty((len(accuracy), len(aim.weights)))
-    for c, (weights, slope) in enumerate(zip(aim.weights, aim.slope.T, strict=True)):
-        share = np.ones(len(new)) if aim.pooled else weights[problem.group]
-        mine, theirs = (share[:, None] * part[:, accuracy] for part in whole)
-        errors[:, c] = error(mine, slope * theirs, problem.units[accuracy] ** 2 * ((weights / totals) ** 2).sum())
-    sides, gap = np.eye(problem.groups), np.empty((len(problem.fairness), len(aim.upper)))
-    for row, k in enumerate(problem.fairness):
-        high, low = aim.reference[row]
-        then = aim.gap_slope[row] * (sides[high] - sides[low])[problem.group] * before[:, k]
-        one_row = float((problem.units[k] / problem.group_totals.min()) ** 2)
-        for column, (g, h) in enumerate(zip(aim.upper, aim.lower, strict=True)):
-            gap[row, column] = error(then, (sides[g] - sides[h])[problem.group] * after[:, k], one_row)
-    return Scale(errors, gap)
-
-
-def _influence(problem: LinearProblem, rows: FloatArray, pooled: bool) -> FloatArray:
-    """(u - U w) / sum of w, with U of the row's group or of everyone: (m, M, 2) -> (m, M); 0 where U is undefined."""
-    sums = problem.by_group(rows * problem.count[:, None, None])
-    sums = np.broadcast_to(sums.sum(axis=0), sums.shape) if pooled else sums
-    defined = sums[..., W] > problem.least_weight[: problem.groups]
-    weight = np.where(defined, sums[..., W], np.inf)[problem.group]
-    utilities = np.divide(sums[..., U], sums[..., W], out=np.zeros(defined.shape), where=defined)[problem.group]
-    return np.asarray((rows[..., U] - utilities * rows[..., W]) / weight)
+        rounding = TOLERANCE * problem.group_totals.sum()
+        met.append(least - rounding <= by_group.sum() <= most + rounding)
+    if problem.favored is None:
+        value = max(-one for demand, one in reached if demand.kind == "fairness")
+    else:
+        value = float(known[problem.favored, problem.accuracy[0]])
+    own = utilities[: problem.groups]
+    return Evaluation(beta, decisions, own, value if defined else np.nan, all(map(bool, met)))
