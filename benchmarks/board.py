@@ -38,10 +38,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "board.md"
 NONE, NOT_RUN = "none", "not run"
 ONE = "that of one repetition"
 SEVERAL = "the lower median of {repetitions} repetitions"
-WITHOUT_SLOW = (
-    "`linear_program` takes minutes for each candidate; "
-    "`python benchmarks/board.py --slow` runs it."
-)
+WITHOUT_SLOW = "`linear_program` takes minutes for each candidate; `python benchmarks/board.py --slow` runs it."
 WITH_SLOW = "`linear_program` stops after 20 nodes, so that what it finds need not be the optimum."
 HEAD = """# The board: every rule on every data set
 

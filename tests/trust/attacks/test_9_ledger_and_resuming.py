@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 
 from improvable.cli import run
+from improvable.data.io import safe
 from improvable.procedure import compare as comparing
 from improvable.procedure import run as running
-from improvable.results import storage
 from improvable.trust import ledger
 from improvable.trust.ledger import ledger_path, read_ledger
 from protocol_room import OPTIONS, said
@@ -41,7 +41,7 @@ def test_a_run_that_is_stopped_at_once_has_left_its_line(monkeypatch: pytest.Mon
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    for place, name in ((storage.safe, "make_folder"), (running, "_against_itself")):
+    for place, name in ((safe, "make_folder"), (running, "_against_itself")):
         with monkeypatch.context() as here:
             here.setattr(place, name, stop)
             assert run([*AUDIT, "--out", f"run-{name}"]) == 130
