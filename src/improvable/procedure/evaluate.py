@@ -195,7 +195,7 @@ def conclude(
             {"gamma": gamma, "p_value": p}
             for gamma, p in tipping_curve(evidence, claim, counted, design.question.assume if tally.spread else None)
         ],
-        "group_odds": odds_factor(*tally.weights().T[:2]) if tally.spread else None,
+        "group_odds": steady(odds_factor(*tally.weights().T[:2])) if tally.spread else None,
         "corrections": [*acted],
         "p_plain": p_plain,
         "changes": {

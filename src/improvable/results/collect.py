@@ -183,7 +183,7 @@ def _tipping_curve(repetitions: Sequence[RepetitionFacts]) -> list[TippingFacts]
 
 def _benchmark(repetitions: Sequence[RepetitionFacts], features: Mapping[str, Any]) -> BenchmarkFacts:
     """What tells most about probable groups: a feature, or the status quo's decision."""
-    odds = {"the status quo's decision": steady(float(np.mean([one["group_odds"] or 1.0 for one in repetitions])))}
+    odds = {"the status quo's decision": max(one["group_odds"] or 1.0 for one in repetitions)}
     odds |= {name: one["group_odds"] for name, one in features.items()}
     most = max(odds, key=lambda what: odds[what])
     return {"what": most, "factor": odds[most]}

@@ -114,7 +114,8 @@ def true_problem(
     )  # fmt: skip
     members = np.eye(2)[g]
     problem = Problem(
-        evidence=evidence, claim=Claim(), members=members, factors=members, certain=np.eye(2), units=np.arange(len(rows)), weights=weight, base=base, gain=gain,
+        evidence=evidence, claim=Claim(), members=members, factors=members, certain=np.eye(2),
+        units=np.arange(len(rows)), weights=weight, base=base, gain=gain,
         now=contributed, decisions=now, capacity=capacity,
     )  # fmt: skip
     shares = np.column_stack([1 - member, member])[x]
