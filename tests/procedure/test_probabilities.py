@@ -381,7 +381,8 @@ def test_the_benchmark_is_what_tells_most_about_the_group() -> None:
     words = f"than what the status quo's decision tells about the group ({decision:.2f})."
     assert facts["tipping_point"] < decision
     assert f"That is no more {words}" in " ".join(compared.summary().split())
-    assert f"That is more {words}" in tipping_words({**facts, "tipping_point": 1.5})
+    further: Any = {**facts, "tipping_point": 1.5}
+    assert f"That is more {words}" in tipping_words(further)
 
     features = ["x", "z", "age", "place"]
     audit = improvable.audit(
