@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 os.environ.setdefault("POLARS_MAX_THREADS", "1")  # frames are small: threads would only wait for each other
 
-from validity import bootstrap_t, hard, held_out, reference_pair  # noqa: E402
+from validity import bootstrap_t, hard, held_out, probabilities, reference_pair  # noqa: E402
 from validity.gap_page import CLAIM  # noqa: E402
 from validity.learning_study import (  # noqa: E402
     SEED,
@@ -41,6 +41,7 @@ GAP_SAMPLES = 2_000
 AUDIT_DELTAS = (0.0, 0.3, 0.5, 0.64, 0.8, 0.9)
 GAP_AUDIT, CLAIM_AUDIT = 400, 1_000
 HARD_LEVEL, HARD_POWER, CHEAP, BATCHES = 2_000, 500, 4_000, 40
+PROBABLE_LEVEL, PROBABLE_LARGE, PROBABLE_POWER, HALVES = 1_000, 1_500, 500, 20
 KEPT = HERE.parents[2] / "build" / "validity"
 PICTURE = "p_values_by_seed.svg"
 
@@ -112,6 +113,24 @@ def studentized_unit(process: hard.Hard, p: int) -> Unit:
     )
 
 
+def probable_units(truth: str, processes: dict[str, probabilities.Process], samples: int, start: int) -> list[Unit]:
+    return [
+        Unit(f"probabilities {truth}/{name}", numbered(7_000 + start + p, process.find), samples)
+        for p, (name, process) in enumerate(processes.items())
+    ]
+
+
+def many_unit() -> Unit:
+    once = numbered(7_050, lambda seed: probabilities.find_linear(probabilities.LARGE, seed))
+    return Unit("probabilities, many rows", once, PROBABLE_LARGE)
+
+
+def compas_units() -> list[Unit]:
+    """None without the data, which are not part of the project."""
+    there = probabilities.DATA.exists()
+    return [Unit("compas", numbered(7_200, probabilities.compas_found), HALVES)] if there else []
+
+
 FOLDED = [(errors, correlation) for errors in (0.5, 1.0, 2.0, 4.0) for correlation in (0.0, 0.5, 0.9)]
 LIMITS = [(limit, candidate) for limit in reference_pair.LIMITS for candidate in reference_pair.CANDIDATES]
 STUDIES: dict[str, list[Unit]] = {
@@ -127,6 +146,10 @@ STUDIES: dict[str, list[Unit]] = {
     "bootstrap-t": [studentized_unit(process, p) for p, process in enumerate(bootstrap_t.CASES)],
     "folded": [folded_unit(*one) for one in FOLDED],
     "bounds": [Unit("bounds", numbered(900, hard.wrong_bounds), HARD_LEVEL)],
+    "probabilities": probable_units("level", probabilities.PROCESSES, PROBABLE_LEVEL, 0),
+    "probabilities, many rows": [many_unit()],
+    "probabilities, power": probable_units("power", probabilities.POWERS, PROBABLE_POWER, 100),
+    "compas": compas_units(),
     "compare": [compare_unit(process, truth, p) for truth in TRUTHS for p, process in enumerate(PROCESSES)],
     "tiny": [tiny_unit(selected, binds, s) for s, selected in enumerate(TINY) for binds in ("accuracy", "gap")],
     "gap": [gap_unit(delta, turned, d) for d, delta in enumerate(DELTAS) for turned in (False, True)],

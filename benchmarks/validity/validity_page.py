@@ -14,6 +14,7 @@ from validity.gap_page import claim_says, claim_section, gap_section, gaps_above
 from validity.hard_page import hard_section, limits_above, unexplained, worst_folded
 from validity.learning_page import learning_above, learning_section, targets_words
 from validity.page_parts import FEWEST, Studies, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
+from validity.probabilities_page import probabilities_above, probabilities_say, probabilities_section
 from validity.processes import PROCESSES, Process, Truth
 from validity.study import ALPHA, DRAWS
 
@@ -158,12 +159,14 @@ class Section:
 
 
 HARD = ("hard", "hard power", "held out", "limit", "bootstrap-t", "bounds", "folded")
+PROBABLE = ("probabilities", "probabilities, many rows", "probabilities, power", "compas")
 LEARNING = ("code", "audited", "named", "learning power", "screening")
 SECTIONS = (
     Section("One comparison", ("compare",), compare_section, above=compare_above),
     Section("How few is too few?", ("tiny",), tiny_section, above=tiny_above),
     Section("Where a plain bootstrap breaks", HARD, hard_section, hard_says, hard_above),
     Section("Rules that learn", LEARNING, learning_section, targets_words, learning_above, every=False),
+    Section("Groups known by probability", PROBABLE, probabilities_section, probabilities_say, probabilities_above),
     Section("An audit of a fixed candidate", ("audit",), audit_section, audits_say, audits_above),
     Section("The two gap statistics at the size of the application", ("gap", "gap of an audit"), gap_section, gaps_say,
             gaps_above),
@@ -264,6 +267,6 @@ utilities, the mean outcome of those selected, and settings are the defaults. Th
 {hours:.1f} hours on a busy core. What was found in each sample is kept in a folder: a study that was stopped continues,
 `--share 0.1` draws a tenth of all samples, `--only` runs one study, and `--page` writes the page of what is there.
 Sections that nothing was run for stay as they are. The seed is {seed}. The processes are in
-`benchmarks/validity/processes.py`, `hard.py`, `held_out.py`, `learning.py` and `choosing.py`. `make test` runs a short
-version.
+`benchmarks/validity/processes.py`, `hard.py`, `held_out.py`, `learning.py`, `choosing.py` and `probabilities.py`.
+`make test` runs a short version.
 """

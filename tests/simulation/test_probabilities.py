@@ -1,10 +1,12 @@
 """Levels of groups known by probability, in short; the study is benchmarks/validity/probabilities.py."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from validity.probabilities import WORST, rate
+from validity.probabilities import BOTH, GAMMA, KNOWN, LIKELIEST, POWERS, PROCESSES, SOME_KNOWN, WEIGHTED, WORST
+from validity.study import Found, repeat
 
 ROWS, TIMES = 800, 40
 
@@ -14,22 +16,34 @@ def at_most(level: float) -> float:
     return level + 3 * math.sqrt(level * (1 - level) / TIMES)
 
 
+def found(name: str, rows: int = ROWS) -> Found:
+    process = replace({**PROCESSES, **POWERS}[name], rows=rows)
+    return repeat(lambda i: process.find((31, i)), TIMES)
+
+
 VALID = [
-    ("linear right", "between"), ("weighted right", "between"), ("gap, linear right", "between"),
-    ("gap, weighted right", "between"), ("outside", "10% known"), ("outside", WORST),
+    ("linear right", (BOTH, KNOWN)), ("weighted right", (BOTH,)), ("gap, linear right", (BOTH,)),
+    ("gap, weighted right", (BOTH,)), ("households", (BOTH, WORST)), ("outside", (SOME_KNOWN, WORST)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("process", "how"), VALID)
-def test_what_is_valid_keeps_its_level(process: str, how: str) -> None:
-    assert rate(process, how, ROWS, TIMES)[0] <= at_most(0.05)
+@pytest.mark.parametrize(("process", "ways"), VALID)
+def test_what_is_valid_keeps_its_level(process: str, ways: tuple[str, ...]) -> None:
+    samples = found(process)
+    assert all(samples.below(way, 0.05).share <= at_most(0.05) for way in ways)
 
 
 def test_weighting_alone_and_the_likeliest_group_do_not() -> None:
-    for how in ("weighted only", "likeliest group"):
-        assert rate("linear right", how, ROWS, TIMES)[0] > at_most(0.05)
+    samples = found("linear right")
+    assert all(samples.below(way, 0.05).share > at_most(0.05) for way in (WEIGHTED, LIKELIEST))
 
 
 def test_power_is_less_than_with_known_groups_and_not_little() -> None:
-    known, between = (rate("power", how, 2 * ROWS, TIMES)[0] for how in ("known groups", "between"))
-    assert 0.2 < between <= known
+    samples = found("gain", 2 * ROWS)
+    assert 0.2 < samples.below(BOTH, 0.05).share <= samples.below(KNOWN, 0.05).share
+
+
+def test_the_worst_case_answers_for_processes_within_its_bound() -> None:
+    within = [name for name, one in PROCESSES.items() if one.departure() <= GAMMA]
+    assert {"linear right", "outside", "households"} <= {*within}
+    assert PROCESSES["weighted right"].departure() == 1

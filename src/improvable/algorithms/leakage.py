@@ -96,6 +96,14 @@ def _moment(text: str | None) -> float:
     return float(since.days if len(text or "") == DAY else since // timedelta(microseconds=1))
 
 
+def upper_part(column: Column) -> BoolArray:
+    """Rows above a column's mean; without an order, those of its most frequent value."""
+    if column.ordered:
+        return np.asarray(column.values > np.nanmean(column.values))
+    distinct, counts = np.unique(column.values, return_counts=True)
+    return np.asarray(column.values == distinct[np.argmax(counts)])
+
+
 # Exactly. ----
 
 

@@ -26,6 +26,7 @@ from improvable.question.claim import LINEAR, WEIGHTED, estimate_of
 NAME = "probable group"
 CORRECTED = "corrected"
 ROUNDING = 1e-3  # rows that sum to 1 but for this are taken to sum to 1
+CERTAIN = 1e3  # a factor on odds that is as good as knowing the group
 
 
 @dataclass(frozen=True)
@@ -87,11 +88,6 @@ class Membership:
             shares = odds / np.where(scale > 0, scale, 1.0)[:, None]
         return shares
 
-    def with_rest(self, shares: FloatArray) -> FloatArray:
-        """Probabilities, and that of no group."""
-        rest = 1 - sum(shares.T, start=np.zeros(len(shares)))
-        return np.column_stack([shares, np.where(rest > ROUNDING, rest, 0.0)])
-
     def members(self, rows: Rows) -> tuple[BoolArray, FloatArray]:
         """Rows whose group is known, and which group that is, (rows, groups): all zero for any other."""
         assert self.known is not None
@@ -107,7 +103,7 @@ class Membership:
             own = shares
             if estimator == LINEAR:
                 assert self.regression is not None
-                columns = self.with_rest(shares)[:, : len(self.regression)].T
+                columns = with_rest(shares)[:, : len(self.regression)].T
                 # Not a product of matrices, which may round differently with another number of rows.
                 own = sum((p[:, None] * one for p, one in zip(columns, self.regression, strict=True)), start=0 * shares)
             elif estimator == CORRECTED:
@@ -116,6 +112,22 @@ class Membership:
             factors.append(own)
         repeated = [shares] * len(self.estimators)
         return Spread(self.attributes, np.hstack([everyone, *repeated]), np.hstack([everyone, *factors]))
+
+
+def with_rest(shares: FloatArray) -> FloatArray:
+    """Probabilities, and that of no group."""
+    rest = 1 - sum(shares.T, start=np.zeros(len(shares)))
+    return np.column_stack([shares, np.where(rest > ROUNDING, rest, 0.0)])
+
+
+def odds_factor(everyone: FloatArray, some: FloatArray) -> float:
+    """By what factor, at most, the odds of a group differ from everyone's among some people, or among the others.
+
+    From sums of weights, of all and then by group.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = [np.log(one[1:] / (one[0] - one[1:])) for one in (some, everyone - some, everyone)]
+        return float(np.exp(np.fmin(np.nanmax(np.abs(logs - logs[-1])), np.log(CERTAIN))))
 
 
 ESTIMATORS = {

@@ -9,7 +9,7 @@ from improvable._typing import FloatArray, IntArray
 from improvable.data.frame import Rows, incomplete, labels_of
 from improvable.data.groups import MAX_LEVELS, Attribute, Grouping, combine
 from improvable.data.keys import Keying, Keys
-from improvable.data.probabilities import Membership, Spread
+from improvable.data.probabilities import Membership, Spread, with_rest
 from improvable.question.design import Design
 
 Combination = tuple[str, ...]  # one level of each group column
@@ -49,6 +49,15 @@ class Sample:
             return np.arange(len(self))
         _, codes = np.unique(self.clusters, return_inverse=True)
         return codes.astype(np.int64)
+
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Which group rows are in, or none, or with what probability; and the mean factors of those who are in each."""
+        if self.spread is None:
+            every = np.eye(self.grouping.strata)
+            return every[self.grouping.codes], every
+        whole = with_rest(self.spread.shares[:, 1 : 1 + self.grouping.strata])
+        whole = whole[:, whole.any(axis=0)]
+        return whole, np.asarray(np.linalg.lstsq(whole, self.spread.factors, rcond=None)[0], dtype=np.float64)
 
     def by_stratum(self) -> tuple[IntArray, "Sample"]:
         """Where groups are known by probability: a row for each stratum that it counts for, weighed by its share.

@@ -6,7 +6,7 @@ each occurs, and resampling rows i.i.d. (Appendix A) is exactly a multinomial dr
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -87,11 +87,23 @@ def some_cells(cells: Cells, index: IntArray) -> Cells:
     return Cells(values, cells.block[index], cells.counts[index], cells.silent, cells.blocks)
 
 
+def keys_in(cells: Cells) -> int:
+    """How many columns are keys of clusters, two or none: a utility has four columns."""
+    return int(cells.values.shape[1]) % 4
+
+
+def without_keys(cells: Cells) -> Cells:
+    return replace(cells, values=cells.values[:, keys_in(cells) :])
+
+
 def unfold(cells: Cells, blocks: int) -> Cells:
-    """Cells of rows that add to several blocks at once, as cells of one block each."""
-    wide = cells.values.reshape(len(cells.values), blocks, -1)
+    """Cells of rows that add to several blocks at once, as cells of one block each; those in clusters once for each."""
+    keys, wide = np.split(cells.values, [keys_in(cells)], axis=1)
+    wide = wide.reshape(len(wide), blocks, wide.shape[1] // blocks)
     block, row = np.nonzero((wide != 0).any(axis=2).T)
-    return Cells(np.asfortranarray(wide[row, block]), block, cells.counts[row], cells.silent, blocks)
+    values = np.asfortranarray(np.hstack([keys[row], wide[row, block]]))
+    unfolded = Cells(values, block, cells.counts[row], cells.silent, blocks)
+    return merge(unfolded) if keys.shape[1] else unfolded
 
 
 def weigh(cells: Cells, counts: IntArray) -> FloatArray:

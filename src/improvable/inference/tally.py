@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from improvable.inference.cells import (
     contributions,
     count,
     exact_sum,
+    keys_in,
     to_float,
     unfold,
+    without_keys,
 )
 from improvable.inference.corrections import Corrected, prepare
 from improvable.inference.diagnostics import KINDS, crossed_array, crossed_sums
@@ -53,8 +56,8 @@ class Tally:
     falls: int = 0  # rows whose decision falls when a monotone feature moves in its favor
     # exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`
     crossed: tuple[int, ...] = ()
-    # Whether rows count for several groups, by probability: the first stratum is everyone, counts are in `PARTS`, and
-    # without clusters a cell has what a row adds to all strata.
+    # Whether rows count for several groups, by probability: the first stratum is everyone, counts are in `PARTS`, and a
+    # cell has what a row adds to all strata.
     spread: bool = False
 
     @property
@@ -65,13 +68,16 @@ class Tally:
         """Counts of people; expected ones, of which some are not none, where groups are known by probability."""
         return np.asarray(np.maximum((counts + PARTS // 2) // PARTS, counts > 0) if self.spread else counts)
 
-    def by_row(self) -> Cells | Moments:
-        """`counted` without the two halves of clusters' keys; a utility has four columns."""
-        if isinstance(self.counted, Moments):
+    @cached_property
+    def by_stratum(self) -> Cells | Moments:
+        """`counted` with one block per stratum."""
+        if isinstance(self.counted, Moments) or not self.spread:
             return self.counted
-        if self.spread and self.counted.blocks == 1:
-            return unfold(self.counted, len(self.sizes))
-        return replace(self.counted, values=self.counted.values[:, self.counted.values.shape[1] % 4 :])
+        return unfold(self.counted, len(self.sizes))
+
+    def by_row(self) -> Cells | Moments:
+        """The same without the two halves of clusters' keys."""
+        return self.by_stratum if isinstance(self.by_stratum, Moments) else without_keys(self.by_stratum)
 
     def weights(self) -> FloatArray:
         """Rows, or their weight, shape (strata, 3): of all, and of those that either algorithm selects."""
@@ -122,21 +128,20 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
             check_decisions(decision, design.utilities, whose)
         _check_range(design, sample)
         vectors = contributions(design.utilities, sample.rows, sample.outcomes, decisions, sample.weights)
-    flat = vectors.reshape(len(sample), 4 * len(design.utilities))
-    counted: Cells | Moments
-    parts, spread, most = None, sample.spread, most_cells(design.question.method)
+    width, parts, spread = 4 * len(design.utilities), None, sample.spread
+    flat, codes, blocks = vectors.reshape(len(sample), width), grouping.codes, grouping.strata
     if spread is not None:
-        if sample.clusters is None:
-            wide = (flat[:, None] * spread.factors[:, :, None]).reshape(len(flat), -1) + 0.0
-            counted = settle(count(wide, np.zeros(len(wide), dtype=np.int64), 1), most)
+        wide = flat[:, None] * spread.factors[:, :, None] + 0.0
+        flat, codes, blocks = wide.reshape(len(wide), wide.shape[1] * width), np.zeros(len(wide), dtype=np.int64), 1
+    counted: Cells | Moments
+    if sample.clusters is not None:
+        counted = _count_in_clusters(flat, codes, sample.clusters, blocks)
+    else:
+        counted = settle(count(flat, codes, blocks), most_cells(design.question.method))
+    if spread is not None:
         row, sample = sample.by_stratum()
         grouping, decisions = sample.grouping, (decisions[0][row], decisions[1][row])
-        share, factor = (one[row, grouping.codes] for one in (spread.shares, spread.factors))
-        parts, vectors, flat = np.rint(PARTS * share), vectors[row], flat[row] * factor[:, None]
-    if sample.clusters is not None:
-        counted = _count_in_clusters(flat + 0.0, grouping.codes, sample.clusters, grouping.strata)
-    elif spread is None:
-        counted = settle(count(flat, grouping.codes, grouping.strata), most)
+        parts, vectors = np.rint(PARTS * spread.shares[row, grouping.codes]), vectors[row]
     chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
     before, after = (one == sample.outcomes[None] for one in decisions)  # right, as the classification rate has it
     plain = np.all([(one == 0) | (one == 1) for one in (sample.outcomes[None], *decisions)], axis=0)
@@ -205,7 +210,8 @@ class Counted:
 
     strata: tuple[Cells, ...] | Moments
     clusters: int | None  # how many there are
-    rows: RowsInClusters | None = None  # those of clusters, as far as they are at hand
+    # those of clusters, as far as they are at hand; where groups are known by probability, with all strata in a cell
+    rows: RowsInClusters | None = None
 
     @property
     def units(self) -> int:
@@ -224,22 +230,24 @@ def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Count
         if isinstance(counted, Moments):
             return Counted(counted, None)
         return Counted((counted,), tally.rows if tally.spread else None)
-    codes, by_row, delta = clusters_of(tally), tally.by_row(), design.question.method == "delta"
-    assert isinstance(tally.counted, Cells)
-    assert isinstance(by_row, Cells)
-    assert codes is not None
+    delta, order = design.question.method == "delta", np.argsort(clusters.keys)
     stratum = np.zeros(len(clusters), np.int64) if delta else np.unique(clusters.strata, return_inverse=True)[1]
-    keys, order = _keys_of(tally.counted), np.argsort(clusters.keys)
-    place = order[np.minimum(np.searchsorted(clusters.keys, keys, sorter=order), len(clusters) - 1)]
-    rows = RowsInClusters(by_row, codes, np.where(clusters.keys[place] == keys, stratum[place], -1))
-    strata = []
+
+    def in_clusters(cells: Cells | Moments) -> RowsInClusters:
+        assert isinstance(cells, Cells)
+        keys = _keys_of(cells)
+        place = order[np.minimum(np.searchsorted(clusters.keys, keys, sorter=order), len(clusters) - 1)]
+        known = np.where(clusters.keys[place] == keys, stratum[place], -1)
+        return RowsInClusters(without_keys(cells), np.unique(keys, return_inverse=True)[1].astype(np.int64), known)
+
+    rows, strata = in_clusters(tally.by_stratum), []
     for h, size in enumerate(np.bincount(stratum).tolist()):
-        pooled = rows.pool(by_row.values, h)
+        pooled = rows.pool(rows.cells.values, h)
         cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
         strata.append(replace(cells, silent=cells.silent + size - len(pooled)))  # some that no cell speaks for
-    # Corrections that look at rows know nothing of rows that are in several groups.
-    by_row_too = None if delta or tally.spread else rows
-    return Counted(collapse(strata[0]) if delta else tuple(strata), len(clusters), by_row_too)
+    if delta:
+        return Counted(collapse(strata[0]), len(clusters))
+    return Counted(tuple(strata), len(clusters), in_clusters(tally.counted) if tally.spread else rows)
 
 
 def evidence_without_draws(
@@ -270,7 +278,9 @@ def drawable_of(evidence: Evidence, counted: Counted, claim: Claim) -> Corrected
     """What was counted with the corrections that it calls for; None for moments, which have none."""
     if isinstance(counted.strata, Moments):
         return None
-    return prepare(evidence, claim, counted.strata, counted.clusters is not None, counted.rows)
+    # Corrections that look at rows know nothing of rows that are in several groups.
+    rows = counted.rows if counted.rows is not None and counted.rows.cells.blocks == len(evidence.sums) else None
+    return prepare(evidence, claim, counted.strata, counted.clusters is not None, rows)
 
 
 def with_draws(
@@ -304,9 +314,10 @@ def _count_in_clusters(vectors: FloatArray, block: IntArray, clusters: Keys, blo
 
 def clusters_of(tally: Tally) -> IntArray | None:
     """The cluster of each cell, numbered; None without clusters."""
-    if isinstance(tally.counted, Moments) or tally.counted.values.shape[1] % 4 == 0:
+    cells = tally.by_stratum
+    if isinstance(cells, Moments) or not keys_in(cells):
         return None
-    return np.unique(_keys_of(tally.counted), return_inverse=True)[1].astype(np.int64)
+    return np.unique(_keys_of(cells), return_inverse=True)[1].astype(np.int64)
 
 
 def _keys_of(cells: Cells) -> Keys:

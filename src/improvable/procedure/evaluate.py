@@ -17,6 +17,7 @@ from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import Rows
 from improvable.data.groups import Attribute
+from improvable.data.probabilities import odds_factor
 from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError, DataError
 from improvable.inference.cells import STATUS_QUO, Cells
@@ -28,7 +29,6 @@ from improvable.inference.reliability import heavy_weights, reliability_cautions
 from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.inference.tally import (
     Clusters,
-    Counted,
     Tally,
     clusters_of,
     counted_of,
@@ -39,11 +39,11 @@ from improvable.inference.tally import (
     with_draws,
 )
 from improvable.inference.test import assess
-from improvable.inference.tipping import tipping_curve, weighted_attribute
+from improvable.inference.tipping import tipping_curve
 from improvable.procedure.cautions import component_cautions
 from improvable.procedure.split import Part, Splitting
 from improvable.question.claim import Claim
-from improvable.question.design import Design, Question
+from improvable.question.design import Design
 from improvable.results.comparison import Census, Comparison
 from improvable.results.facts import PEOPLE, WAYS, CountFacts
 from improvable.results.formatting import steady
@@ -192,8 +192,10 @@ def conclude(
             for group, one in differing.items()
         },
         "tipping": [
-            {"gamma": gamma, "p_value": p} for gamma, p in _tipping(evidence, design.question, counted, tally, clusters)
+            {"gamma": gamma, "p_value": p}
+            for gamma, p in tipping_curve(evidence, claim, counted, design.question.assume if tally.spread else None)
         ],
+        "group_odds": steady(odds_factor(*tally.weights().T[:2])) if tally.spread else None,
         "corrections": [*acted],
         "p_plain": p_plain,
         "changes": {
@@ -220,16 +222,6 @@ def conclude(
     if isinstance(rows, Cells):
         cautions += heavy_weights(evidence, rows)
     return result.with_cautions(cautions)
-
-
-def _tipping(
-    evidence: Evidence, question: Question, counted: Counted, tally: Tally, clusters: Clusters | None
-) -> list[tuple[float, float]]:
-    """How p-values rise with the odds by which memberships may depart; of clusters, rows are not known."""
-    attribute = weighted_attribute(evidence.attributes, question.assume) if tally.spread else None
-    if attribute is None or clusters is not None or isinstance(counted.strata, Moments) or not evidence.linear:
-        return []
-    return tipping_curve(evidence, question.claim, counted.strata[0], attribute)
 
 
 def _pair(before: float, after: float) -> dict[str, float]:

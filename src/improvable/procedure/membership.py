@@ -1,8 +1,10 @@
 """Before the first pass: how probable groups are counted, from sums over all rows, the same for any batches."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from improvable.data.columns import Columns
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
 from improvable.data.frame import Rows, incomplete
-from improvable.data.probabilities import ESTIMATORS, ROUNDING, Membership
+from improvable.data.probabilities import ESTIMATORS, ROUNDING, Membership, with_rest
 from improvable.errors import DataError, OptionError
 from improvable.inference.cells import exact_sum, to_float
 from improvable.question.claim import LINEAR
@@ -26,18 +28,15 @@ class Sums:
     """Exact sums over rows: of weights; of w p and w p p' with the rest, flat; of the weights of known rows."""
 
     weight: int
-    first: tuple[int, ...]
-    second: tuple[int, ...]
+    first: Any  # arrays of Python's own integers
+    second: Any
     fractions: int  # rows that are not in one group, or none, for certain
     known: int
-    others: frozenset[str] = frozenset()  # known groups that have no probabilities
+    others: Counter[str]  # known groups that have no probabilities
 
 
 def _add(one: Sums, other: Sums) -> Sums:
-    first, second = (tuple(map(sum, zip(*both, strict=True))) for both in
-                     ((one.first, other.first), (one.second, other.second)))  # fmt: skip
-    counts = one.weight + other.weight, first, second, one.fractions + other.fractions, one.known + other.known
-    return Sums(*counts, one.others | other.others)
+    return Sums(*(a + b for a, b in zip(vars(one).values(), vars(other).values(), strict=True)))
 
 
 def _sum(rows: Rows, membership: Membership, design: Design, columns: Columns) -> Sums:
@@ -45,16 +44,16 @@ def _sum(rows: Rows, membership: Membership, design: Design, columns: Columns) -
         rows = rows.take(np.flatnonzero(~np.logical_or.reduce(list(bad.values()))))
     weight, shares = design.question.weight, membership.shares(rows)
     weights = np.ones(len(rows)) if weight is None else rows.numbers(weight)
-    whole, known, others = membership.with_rest(shares).T, 0, frozenset[str]()
+    whole, known, others = with_rest(shares).T, 0, Counter[str]()
     if membership.known is not None:
         given, member = membership.members(rows)
         known = exact_sum(weights[given])
         if (strange := given & ~member.any(axis=1)).any():
-            others = frozenset(map(str, rows.frame[membership.known].to_numpy()[strange][:3]))
+            others = Counter(map(str, rows.frame[membership.known].to_numpy()[strange][:3]))
     return Sums(
         exact_sum(weights),
-        tuple(exact_sum(weights * one) for one in whole),
-        tuple(exact_sum(weights * one * other) for one in whole for other in whole),
+        np.array([exact_sum(weights * one) for one in whole], dtype=object),
+        np.array([exact_sum(weights * one * other) for one in whole for other in whole], dtype=object),
         int(((shares > 0) & (shares < 1)).any(axis=1).sum()),
         known,
         others,

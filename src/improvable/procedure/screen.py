@@ -17,6 +17,7 @@ from improvable.algorithms.decisions import decide
 from improvable.algorithms.leakage import Column, Target
 from improvable.data.columns import AN_ID, MIN_ROWS_OF_AN_ID, Features
 from improvable.data.frame import Rows
+from improvable.data.probabilities import odds_factor
 from improvable.data.quality import amount_code_cautions, few_values, flag_code_cautions, repeating_ids, text_cautions
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError, OptionError
@@ -88,6 +89,7 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
                 else int(rows.frame[name].is_null().sum()),
                 "tells_outcome": {target: scores[name] for target, scores in tells_outcome.items()},
                 "tells_group": {target: scores[name] for target, scores in tells_group.items()},
+                "group_odds": _group_odds(sample, name),
             }
             for name in features.columns
         },
@@ -157,6 +159,15 @@ def _screen(
         chosen, cut = [columns[j] for j in best], [bins[j] for j in best]
         together[target.name] = leakage.told_together(chosen, cut, short[target.name])
     return {one.name: scores[one.name] for one in outcomes}, {one.name: scores[one.name] for one in groups}, together
+
+
+def _group_odds(sample: Sample, name: str) -> float | None:
+    """What a feature tells about probable groups: by what factor it moves their odds; None where groups are known."""
+    if sample.spread is None:
+        return None
+    by_group = sample.spread.shares if sample.weights is None else sample.spread.shares * sample.weights[:, None]
+    upper = by_group[leakage.upper_part(leakage.read_column(sample.rows, name))]
+    return _rounded(odds_factor(by_group.sum(axis=0), upper.sum(axis=0)))
 
 
 def _group_facts(sample: Sample, decision: FloatArray) -> list[dict[str, Any]]:

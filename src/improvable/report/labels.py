@@ -63,6 +63,8 @@ def _renamed(facts: Facts, labels: dict[str, str], *, utilities: bool) -> Facts:
             plain[key] = of(plain[key])
     for key in ("disparity", "disparities", "estimates", "repetitions", "diagnostics", "shortfall"):
         _rename_in(plain[key], names, labels)
+    if plain["tipping_benchmark"]:
+        plain["tipping_benchmark"]["what"] = of(plain["tipping_benchmark"]["what"])
     if "features" in plain:
         plain["features"] = {of(name): words for name, words in plain["features"].items()}
     if "look" in plain:

@@ -70,6 +70,7 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         "tipping_point": max((one["gamma"] for one in curve if one["p_value"] < result.level), default=None)
         if result.reject
         else None,
+        "tipping_benchmark": _benchmark(repetitions, own.get("look", {"features": {}})["features"]) if curve else None,
         "repetitions": repetitions,
         "rerun": _rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
         "shortfall": None if result.reject else _shortfall_facts(result, int(own["rows"])),
@@ -157,6 +158,14 @@ def _tipping_curve(repetitions: Sequence[facts.RepetitionFacts]) -> list[facts.T
     return [
         {"gamma": same[0]["gamma"], "p_value": float(lower_median([one["p_value"] for one in same]))} for same in every
     ]
+
+
+def _benchmark(repetitions: Sequence[facts.RepetitionFacts], features: Mapping[str, Any]) -> facts.BenchmarkFacts:
+    """What tells most about probable groups: a feature, or the status quo's decision."""
+    odds = {"the status quo's decision": max(one["group_odds"] or 1.0 for one in repetitions)}
+    odds |= {name: one["group_odds"] for name, one in features.items()}
+    most = max(odds, key=lambda what: odds[what])
+    return {"what": most, "factor": odds[most]}
 
 
 def _p_plain(repetitions: Sequence[facts.RepetitionFacts]) -> float | None:

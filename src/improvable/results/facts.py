@@ -132,6 +132,11 @@ class TippingFacts(TypedDict):
     p_value: Probability
 
 
+class BenchmarkFacts(TypedDict):
+    what: str
+    factor: Annotated[float, (1, None)]
+
+
 class CountFacts(TypedDict):
     """What a repetition counts: computed once, by `procedure/evaluate`, and stored, loaded and stated as it is.
 
@@ -146,6 +151,7 @@ class CountFacts(TypedDict):
     effective_rows: dict[str, dict[str, float]]
     differing_rows: dict[str, DifferingFacts]
     tipping: list[TippingFacts]
+    group_odds: float | None
     corrections: list[CorrectionFacts]
     p_plain: Probability | None
     changes: dict[str, dict[str, ChangeFacts]]
@@ -277,6 +283,7 @@ class LookFeature(TypedDict):
     missing: int
     tells_outcome: dict[str, float | None]
     tells_group: dict[str, float | None]
+    group_odds: float | None
 
 
 class LookFacts(TypedDict):
@@ -358,6 +365,7 @@ class Facts(TypedDict):
     p_plain: Probability | None
     tipping_curve: list[TippingFacts]
     tipping_point: float | None
+    tipping_benchmark: BenchmarkFacts | None
     repetitions: Annotated[list[RepetitionFacts], (1, None)]
     rerun: RerunFacts | None
     shortfall: ShortfallFacts | None

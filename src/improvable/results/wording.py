@@ -199,15 +199,18 @@ def verdict(facts: Facts) -> str:
 
 def tipping_words(facts: Facts) -> str:
     """How strongly membership may depend on what is measured beyond the probabilities; empty if nothing is shown."""
-    curve, point = facts["tipping_curve"], facts["tipping_point"]
+    curve, point, benchmark = facts["tipping_curve"], facts["tipping_point"], facts["tipping_benchmark"]
     if not facts["reject"] or not curve:
         return ""
     if point is None:
         return "Weighted by probability, even memberships that follow the probabilities exactly do not show it."
-    most = "at least " if point == curve[-1]["gamma"] else ""
+    most, told = "at least " if point == curve[-1]["gamma"] else "", ""
+    if benchmark is not None:
+        more = "more" if point > benchmark["factor"] else "no more"
+        told = f" That is {more} than what {benchmark['what']} tells about the group ({benchmark['factor']:.2f})."
     return (
         f"Weighted by probability, it stays shown in the worst case as long as what is measured changes the odds of "
-        f"being in a group by no more than a factor of {most}{point:g} beyond the probabilities."
+        f"being in a group by no more than a factor of {most}{point:g} beyond the probabilities." + told
     )
 
 

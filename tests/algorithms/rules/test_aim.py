@@ -112,8 +112,10 @@ def true_problem(
         attributes=design["attributes"], measures=design["measures"], accuracy=(0,), fairness=(1,), sums=both,
         draws=np.empty((0, *both.shape)), training=sums, units=len(rows), chosen_here=False,
     )  # fmt: skip
+    members = np.eye(2)[g]
     problem = Problem(
-        evidence=evidence, claim=Claim(), codes=g, units=np.arange(len(rows)), weights=weight, base=base, gain=gain,
+        evidence=evidence, claim=Claim(), members=members, factors=members, certain=np.eye(2),
+        units=np.arange(len(rows)), weights=weight, base=base, gain=gain,
         now=contributed, decisions=now, capacity=capacity,
     )  # fmt: skip
     shares = np.column_stack([1 - member, member])[x]
@@ -162,7 +164,9 @@ def test_with_many_cells_the_best_that_any_mixture_can_do_is_reached(capacity: f
     for seed in range(4):
         problem, learned, x = true_problem(np.random.default_rng(seed), capacity, cells=1_000)
         expected, actual, summed = learned.expected(), np.zeros((1_000, 2, 4)), np.zeros((1_000, 2, 4))
-        np.add.at(actual, (x, problem.codes), problem.gain.reshape(len(x), -1) * problem.weights[:, None])
+        np.add.at(
+            actual, (x, problem.members.argmax(axis=1)), problem.gain.reshape(len(x), -1) * problem.weights[:, None]
+        )
         np.add.at(summed, x, expected * problem.weights[:, None, None])
         assert summed == pytest.approx(actual, abs=1e-9)  # what is expected of a cell is true of it
         decided = problem.select(learned.scores(weigh(problem, learned, None).worth))
@@ -187,7 +191,7 @@ def test_margins_and_slopes_are_what_a_loop_over_rows_gives(utility: str) -> Non
         moved = decisions.copy()
         moved[row] += 1e-6
         change = (problem.margins(moved) - problem.margins(decisions)) / 1e-6
-        slopes = here.slopes[:, problem.codes[row]]
+        slopes = here.slopes[:, problem.members[row].argmax()]
         assert change == pytest.approx((slopes * problem.gain[row]).sum(axis=(1, 2)) * problem.weights[row], abs=1e-5)
 
 

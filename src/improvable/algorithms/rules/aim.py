@@ -72,8 +72,6 @@ class AimRule:
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         if training.numeric_decisions or training.constraints.selection_gap is not None:
             return self.learner.select(training, status_quo)  # prices and bounds on rates leave nothing to aim with
-        if training.sample.spread is not None:
-            return self.learner.select(training, status_quo)  # it would aim at groups that nobody knows
         problem = Problem.of(training, status_quo)
         rows, encoder = (training, None) if self.learner.raw else training.as_numbers()
         learned = learn(problem, rows, self.learner)
@@ -98,7 +96,7 @@ class AimRule:
 class Linear:
     """The conditions at a candidate: their margins, and by how much rows move them.
 
-    Shapes: C conditions, S strata of groups, M utilities, two parts (u, w).
+    Shapes: C conditions, S strata of groups that a row is in one of, M utilities, two parts (u, w).
     """
 
     names: tuple[str, ...]
@@ -122,7 +120,9 @@ class Problem:
 
     evidence: Evidence  # of the status quo compared with itself
     claim: Claim
-    codes: IntArray  # (n,): the stratum of each row
+    members: FloatArray  # (n, S): whether a row is in a stratum, or with what probability
+    factors: FloatArray  # (n, sums): what its contributions are multiplied by in each of the sums that are tested
+    certain: FloatArray  # (S, sums): the same of a row that is in a stratum for certain
     units: IntArray  # (n,): its cluster, or the row itself
     weights: FloatArray  # (n,)
     base: FloatArray  # (n, M, 2): what a row contributes if it is not selected
@@ -138,16 +138,18 @@ class Problem:
         every = [np.zeros(len(before)), np.ones(len(before)), before]
         out, into, now = np.moveaxis(contributions(design.utilities, training.rows, sample.outcomes, every), 2, 0)
         weights = np.ones(len(before)) if sample.relative_weights is None else sample.relative_weights
-        sums = sums_by(sample.grouping.codes, sample.grouping.strata, now * weights[:, None, None])
+        members, certain = sample.levels()
+        factors = members if sample.spread is None else sample.spread.factors
+        sums = add_up(now * weights[:, None, None], factors)
         both = np.stack([sums, sums], axis=2)
         evidence = Evidence(
-            attributes=sample.grouping.attributes, measures=design.measures, accuracy=design.accuracy,
+            attributes=sample.attributes, measures=design.measures, accuracy=design.accuracy,
             fairness=design.fairness, sums=both, draws=np.empty((0, *both.shape)), training=sums, units=len(before),
             chosen_here=False,
         )  # fmt: skip
         return Problem(
-            evidence=evidence, claim=design.question.claim, codes=sample.grouping.codes, units=sample.unit_codes(),
-            weights=weights, base=out, gain=into - out, now=now, decisions=before,
+            evidence=evidence, claim=design.question.claim, members=members, factors=factors, certain=certain,
+            units=sample.unit_codes(), weights=weights, base=out, gain=into - out, now=now, decisions=before,
             capacity=training.constraints.capacity,
         )  # fmt: skip
 
@@ -158,13 +160,14 @@ class Problem:
         every = self._conditions(evidence)
         slopes = np.stack([slopes_by_stratum(one, evidence) for one in every])
         mine, theirs = (
-            np.einsum("nmp,cnmp->cn", part, slopes[:, :, :, t][:, self.codes]) * self.weights
+            np.einsum("nmp,cnmp->cn", part, np.einsum("csmp,ns->cnmp", slopes[:, :, :, t], self.factors)) * self.weights
             for t, part in ((CANDIDATE, after), (STATUS_QUO, self.now))
         )
         variance = np.array([(np.bincount(self.units, weights=one) ** 2).sum() for one in mine + theirs])
         least = FLOOR**2 * ((mine**2).sum(axis=1) + (theirs**2).sum(axis=1)) + np.finfo(np.float64).tiny
         margins, names = np.array([one.margin for one in every]), tuple(one.name for one in every)
-        return Linear(names, margins, slopes[:, :, :, CANDIDATE], np.sqrt(np.maximum(variance, least)))
+        mine = np.einsum("ctmp,st->csmp", slopes[:, :, :, CANDIDATE], self.certain)
+        return Linear(names, margins, mine, np.sqrt(np.maximum(variance, least)))
 
     def margins(self, decisions: FloatArray) -> FloatArray:
         """Margins alone."""
@@ -173,7 +176,7 @@ class Problem:
 
     def _compared(self, after: FloatArray) -> Evidence:
         sums = self.evidence.sums.copy()
-        sums[:, :, CANDIDATE] = sums_by(self.codes, len(sums), after * self.weights[:, None, None])
+        sums[:, :, CANDIDATE] = add_up(after * self.weights[:, None, None], self.factors)
         return replace(self.evidence, sums=sums)
 
     def _conditions(self, evidence: Evidence) -> list[Condition]:
@@ -191,6 +194,12 @@ class Problem:
         edge = scores[order[min(last, len(order) - 1)]]
         share = tied_share(scores, float(edge), self.capacity, self.weights)
         return np.where(scores == edge, share, scores > edge)
+
+
+def add_up(values: FloatArray, factors: FloatArray) -> FloatArray:
+    """Sums over rows with each of their factors, (n, M, 2) -> (sums, M, 2), row after row."""
+    once = np.zeros(len(values), dtype=np.int64)
+    return np.concatenate([sums_by(once, 1, values * factor[:, None, None]) for factor in factors.T])
 
 
 # What is learned from features. ----
@@ -259,6 +268,8 @@ class Learned:
 
 def learn(problem: Problem, training: Training, learner: PredictiveRule) -> Learned:
     """Predict outcomes and groups from features, out of fold."""
+    from sklearn.base import is_classifier
+
     columns, lines = outcome_lines(training.target, problem.gain.reshape(len(problem.gain), -1))
     monotone = training.constraints.monotone
     if len(columns) > 1 and monotone:
@@ -268,13 +279,13 @@ def learn(problem: Problem, training: Training, learner: PredictiveRule) -> Lear
     # Only the outcome may move with a monotone feature, so that the score does.
     free = tuple(name for name in training.features if name not in monotone)
     blind = replace(training, features=free, constraints=replace(training.constraints, monotone={}))
-    members = (problem.codes[:, None] == np.arange(len(problem.evidence.sums))).astype(np.float64)
-    found = list[tuple[FittedModel, FloatArray]]()
+    members, found = problem.members, list[tuple[FittedModel, FloatArray]]()
+    # A classifier predicts no probabilities that are given as numbers.
+    fractions = not np.isin(members, (0, 1)).all() and is_classifier(learner.estimator(False, None))
+    of_groups = predictive_rule("linear") if fractions else learner
     for one in [*asked, *(replace(blind, instead=member) for member in members.T[1:])]:
-        training.report(
-            f"learning outcomes and groups, {len(found) + 1} of {len(asked) + len(problem.evidence.sums) - 1}"
-        )
-        found.append(learner.cross_fit(one))
+        training.report(f"learning outcomes and groups, {len(found) + 1} of {len(asked) + members.shape[1] - 1}")
+        found.append((learner if len(found) < len(asked) else of_groups).cross_fit(one))
     models, predicted = [one for one, _ in found], [one for _, one in found]
     outcomes, shares = np.column_stack(predicted[: len(asked)]), shares_of(np.column_stack(predicted[len(asked) :]))
     spread = np.einsum("n,ns->s", problem.weights, shares * (1 - shares))
@@ -328,7 +339,7 @@ def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed
 
     `plain` is the worth, (S, 1 + J), at which a score is the prediction itself; None where that decides nothing.
     """
-    expected = learned.expected().reshape(len(problem.codes), -1)
+    expected = learned.expected().reshape(len(problem.weights), -1)
     decided, here = problem.decisions, problem.at(problem.decisions)
     best: tuple[float, FloatArray, FloatArray] | None = None
     for _ in range(ROUNDS):

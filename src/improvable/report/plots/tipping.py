@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from improvable.report.blocks import Picture
-from improvable.report.plots.style import AFTER, LIMIT, Plot, chart, plain_style
+from improvable.report.plots.style import AFTER, INK, LIMIT, Plot, chart, plain_style
 from improvable.results.facts import Facts
 from improvable.results.frontier import Frontier
 from improvable.results.wording import tipping_words
@@ -37,4 +37,9 @@ def draw_tipping(facts: Facts, width: int) -> Any:
     base = chart(values).encode(x=x, y=y)
     line, points = base.mark_line(color=AFTER, strokeWidth=2), base.mark_point(color=AFTER, filled=True, size=40)
     limit = chart([{"p_value": facts["threshold"]}]).mark_rule(color=LIMIT, strokeDash=[6, 3]).encode(y=y)
-    return plain_style(alt.layer(limit, line, points).properties(width=width - 80, height=200))
+    layers, benchmark = [limit, line, points], facts["tipping_benchmark"]
+    if benchmark is not None and benchmark["factor"] <= values[-1]["gamma"]:
+        place = chart([{"gamma": benchmark["factor"], "what": benchmark["what"]}]).encode(x=x)
+        text = place.mark_text(align="left", dx=4, fontSize=12, color=INK).encode(text="what:N", y=alt.value(8))
+        layers += [place.mark_rule(color=INK, strokeDash=[2, 2]), text]
+    return plain_style(alt.layer(*layers).properties(width=width - 80, height=200))
