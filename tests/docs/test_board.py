@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from board import SCHEMES, page, seeds_table, table, try_rule
+from board import SCHEMES, page, seeds_table, table, try_rule, updated
 from choose_default_rule import level_table, paired_table, power_table, z_of
 from flat import flat_audit
 from kept import append, read_log, write_between
@@ -73,6 +73,24 @@ def test_other_seeds_have_a_table_of_their_own(audits: list[dict[str, Any]]) -> 
     assert "a day" in whole  # when rows were made
     assert whole.count("| `linear` |") == without.count("| `linear` |") + 1
     assert "Other seeds" not in without
+
+
+def test_an_update_writes_the_rows_of_its_log_and_leaves_all_others(audits: list[dict[str, Any]]) -> None:
+    common = {"problem": TINY.name, "scheme": "forward", "p": 0.5, "reject": False, "seconds": 1.0}
+    seeded = [{**common, "rule": rule, "seed": 0} for rule in ("linear", "lasso")]
+    whole = page([TINY], [*audits, *seeded], 7, DRAWS)
+    assert updated(whole, page([TINY], audits, 7, DRAWS)) == whole
+    again = [{**audits[0], "p": 0.123}, {**seeded[1], "p": 0.25}, {**seeded[1], "rule": "aim", "p": 0.75}]
+    lines = updated(whole, page([TINY], again, 7, DRAWS)).splitlines()
+    old, new = (
+        [line for line in text if line not in other] for text, other in ((whole.splitlines(), lines), (lines, whole))
+    )
+    assert [line.split(" | ")[:2] for line in new] == [
+        ["| `linear`", "0.1230"], ["| hiring", "`lasso`"], ["| hiring", "`aim`"],
+    ]  # fmt: skip
+    assert len(old) == 2
+    with pytest.raises(ValueError, match="no row to update for Hiring: `aim`"):
+        updated(whole, page([TINY], [{**audits[0], "rule": "aim"}], 7, DRAWS))
 
 
 def test_a_seed_is_the_audits(audits: list[dict[str, Any]]) -> None:
