@@ -7,6 +7,7 @@ import pytest
 
 from board import SCHEMES, page, seeds_table, table, try_rule, updated
 from choose_default_rule import level_table, paired_table, power_table, z_of
+from choose_default_rule import updated as choice_updated
 from flat import flat_audit
 from kept import append, read_log, write_between
 from problems import bends, hiring, problems
@@ -130,6 +131,27 @@ def test_rules_are_compared_on_the_samples_that_all_of_them_had() -> None:
     assert f"| bends | 2 | {high / 2:.2f} (50%) | 0.00 (0%) |" in power_table([found, null], audits, rules)
     assert "| nothing to find | 1 of 3 | 0 of 2 |" in level_table([found, null], audits, rules)
     assert f"| bends | {high / 2:+.2f} \u00b1 {high / 2:.2f} |" in paired_table([found, null], audits, rules, "lasso")
+
+
+def test_an_update_of_the_choice_leaves_other_data_and_renews_the_mean() -> None:
+    rules, both = ("linear", "lasso"), [bends(100), TINY]
+
+    def of(p: float) -> list[dict[str, Any]]:
+        problems_and_rules = ((problem, rule) for problem in both for rule in rules)
+        return [{"problem": problem.name, "rule": rule, "sample": 0, "p": p} for problem, rule in problems_and_rules]
+
+    before, after = power_table(both, of(0.5), rules), power_table(both, of(0.02), rules)
+    fresh = power_table(both, [one for one in of(0.02) if one["problem"] == TINY.name], rules)
+    lines = choice_updated(before, fresh).splitlines()
+    assert lines[2] == before.splitlines()[2]
+    assert lines[3] == after.splitlines()[3]
+    half = f"**{round(z_of(0.02), 2) / 2:.2f}**"
+    assert lines[-1] == f"| **mean z** | | {half} | {half} |"
+    assert choice_updated(before, after) == after
+    with pytest.raises(ValueError, match="of other rules"):
+        choice_updated(before, power_table(both, of(0.5), ("linear",)))
+    with pytest.raises(ValueError, match="no row to update for hiring"):
+        choice_updated(power_table(both[:1], of(0.5), rules), fresh)
 
 
 def test_a_log_continues_and_a_page_keeps_its_words(tmp_path: Path) -> None:

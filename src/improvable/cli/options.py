@@ -99,7 +99,7 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help=f"{DATA_FILE}.")]
 Source = Annotated[str, typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{DATA_FILE}; or a protocol.")]
 ProtocolData = Annotated[str | None, of_data(metavar="FILE", help="With a protocol: the data.")]
 Candidates = Annotated[
-    str | None, of_rule(metavar="A,B,...", help="Rules that compete inside the training rows: linear,lasso,boosting.")
+    str | None, of_rule(metavar="A,B,...", help="Rules that compete inside training rows: linear,lasso,boosting,aim.")
 ]
 Jobs = Annotated[int, of_test(help="Workers; -1 for all cores.", show_default="all cores")]
 Json = Annotated[str | None, of_output("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
