@@ -6,7 +6,10 @@ there are left out. Time is the processor's, user and system.
 
 With --seeds N, the forward audit is repeated with the seeds 0 to N - 1, to tell how far a p-value moves with the seed:
 ``python benchmarks/board.py --data DIR --problems Georgia --rules "lasso;boosting;aim" --repetitions 7 --draws 2000
---seeds 10`` makes the table of the Georgia data. Both kinds of audits share the log and the page.
+--seeds 10 --update`` makes the table of the Georgia data. Both kinds of audits share the log and the page.
+
+With --update, only the rows of the page that the log has audits of are written, and all others stay. So one rule on one
+data set needs no log of the rest.
 """
 
 import argparse
@@ -59,7 +62,8 @@ The care program has fewer rows than the paper's 48,784, to keep the board's tim
 SEEDS = """The same audit, forward, with other seeds, which put the rows into other orders. **Shown** is how often p is
 below {level:g}. The seeds share their rows, so that this is no sample of populations: it says how far one p-value may
 be from the next, and not how often another year's data would show the same. Written by
-`python benchmarks/board.py --seeds 10`, with the data and the rules that its first lines name."""
+`python benchmarks/board.py --seeds 10 --update`, with the data and the rules that its first lines name."""
+OTHER_SEEDS = "## Other seeds"
 
 
 def try_rule(
@@ -184,8 +188,41 @@ def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], repetiti
         level = SEEDS.format(level=alpha if repetitions == 1 else alpha / 2)
         place = {problem.name: at for at, problem in enumerate(found)}
         ordered = sorted((one for one in seeded if "p" in one), key=lambda one: place.get(one["problem"], len(place)))
-        parts += ["## Other seeds", level, seeds_table(ordered, draws)]
+        parts += [OTHER_SEEDS, level, seeds_table(ordered, draws)]
     return "\n\n".join(parts) + "\n"
+
+
+def updated(before: str, fresh: str) -> str:
+    """The page with the rows of a fresh one in place of its own; new rows are for the table of other seeds alone."""
+    rows: dict[str, dict[str, str]] = {}
+    for section, line in _by_section(fresh):
+        if rule := _row(line):
+            rows.setdefault(section, {})[rule] = line
+    out, last = list[str](), 0
+    for section, line in _by_section(before):
+        out.append(rows.get(section, {}).pop(_row(line), line))
+        if section == OTHER_SEEDS and line.startswith("|"):
+            last = len(out)
+    if last:
+        out[last:last] = rows.pop(OTHER_SEEDS, {}).values()
+    if without := [f"{section[3:]}: {rule[2:]}`" for section, mine in rows.items() for rule in mine]:
+        raise ValueError(f"the page has no row to update for {'; '.join(without)}")
+    return "\n".join(out) + "\n"
+
+
+def _by_section(text: str) -> list[tuple[str, str]]:
+    """Every line with the heading that it stands under."""
+    section, out = "", []
+    for line in text.splitlines():
+        section = line if line.startswith("## ") else section
+        out.append((section, line))
+    return out
+
+
+def _row(line: str) -> str:
+    """What a row of a table is about: all before the end of its rule's name; "" of any other line."""
+    about, end, _ = line.partition("` |")
+    return about if end and line.startswith("| ") else ""
 
 
 def _unfinished(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -208,6 +245,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, default=Path("board.jsonl"), help="where audits are appended")
     parser.add_argument("--seeds", type=int, default=0, help="repeat forward audits with so many seeds, and no others")
     parser.add_argument("--write", action="store_true", help="write the page from the log; run nothing")
+    parser.add_argument("--update", action="store_true", help="write only the rows of the page that the log has")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ImprovableWarning)
     rules = [*options.rules.split(";"), *(SLOW if options.slow else ())]
@@ -227,7 +265,8 @@ def main() -> None:
                         append(options.log, one)
     order = {rule: place for place, rule in enumerate((*RULES, *SLOW))}
     audits = sorted(read_log(options.log), key=lambda one: order.get(one["rule"], len(order)))
-    PAGE.write_text(page(found, audits, options.repetitions, options.draws), encoding="utf-8")
+    text = page(found, audits, options.repetitions, options.draws)
+    PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), text) if options.update else text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ samples are few; a z above 1.64 rejects at 5%. Where there is nothing to find th
 exceed 5%. Time is the processor's, user and system, per audit.
 
 Audits are appended to a file as they finish (--log), so that a run can be stopped, and continued by starting it again.
-With --write the tables of docs/how-to/choose-a-rule.md are written from that file. Real data are read from the folder
---data; those that are not there are left out.
+With --write the tables of docs/how-to/choose-a-rule.md are written from that file; with --update, only the rows of data
+sets that the file has. Real data are read from the folder --data; those that are not there are left out.
 """
 
 import argparse
@@ -24,12 +24,12 @@ from scipy.special import ndtri
 import improvable
 from improvable.datasets import CARE_MANAGEMENT_COVARIATES, care_management
 from improvable.errors import ImprovableWarning
-from kept import append, read_log, write_between
+from kept import append, read_between, read_log, write_between
 from problems import Problem, problems
 
 RULES = ("linear", "lasso", "aim", "forest:100", "boosting", "tournament:lasso,boosting")
 DRAWS = 1_000
-FLAGSHIP = "flagship"
+FLAGSHIP, MEAN = "flagship", "| **mean z**"
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "choose-a-rule.md"
 
 
@@ -99,20 +99,17 @@ def power_table(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], r
     """Mean z and rejections of each rule where there is something to find; and its mean over problems."""
     of = grouped(audits)
     lines = head(("data", "samples", *(f"`{rule}`" for rule in rules)))
-    means: dict[str, list[float]] = {rule: [] for rule in rules}
+    means = list[list[float]]()
     for problem in found:
         common = shared_samples(of, problem.name, rules)
         if problem.null or not common:
             continue
-        cells = []
-        for rule in rules:
-            p = [of[problem.name, rule][i]["p"] for i in common]
-            z = [z_of(value) for value in p]
-            means[rule].append(float(np.mean(z)))
-            cells.append(f"{np.mean(z):.2f} ({sum(value < 0.05 for value in p) / len(p):.0%})")
+        every = [[of[problem.name, rule][i]["p"] for i in common] for rule in rules]
+        means.append([float(np.mean([z_of(p) for p in values])) for values in every])
+        shown = [sum(p < 0.05 for p in values) / len(values) for values in every]
+        cells = [f"{z:.2f} ({share:.0%})" for z, share in zip(means[-1], shown, strict=True)]
         lines.append(f"| {problem.name} | {len(common)} | " + " | ".join(cells) + " |")
-    lines.append("| **mean z** | | " + " | ".join(f"**{np.mean(means[rule]):.2f}**" for rule in rules) + " |")
-    return "\n".join(lines)
+    return "\n".join([*lines, mean_row(means)])
 
 
 def level_table(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], rules: Sequence[str]) -> str:
@@ -144,6 +141,25 @@ def paired_table(
             cells.append(f"{np.mean(apart):+.2f} ± {np.std(apart, ddof=1) / len(apart) ** 0.5:.2f}")
         lines.append(f"| {problem.name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def updated(before: str, fresh: str) -> str:
+    """A table with the rows of a fresh one in place of its own, and the mean of what its rows then print."""
+    rows = {line.partition(" | ")[0]: line for line in fresh.splitlines()[2:]}
+    if fresh.partition("\n")[0] != before.partition("\n")[0]:
+        raise ValueError("the table on the page is of other rules")
+    lines = [rows.pop(line.partition(" | ")[0], line) for line in before.splitlines()]
+    if rows:
+        raise ValueError(f"the table on the page has no row to update for {', '.join(row[2:] for row in rows)}")
+    if lines[-1].startswith(MEAN):
+        cells = [[float(cell.split()[0]) for cell in line.strip("| ").split(" | ")[2:]] for line in lines[2:-1]]
+        lines[-1] = mean_row(cells)
+    return "\n".join(lines)
+
+
+def mean_row(z: Sequence[Sequence[float]]) -> str:
+    """The last row of the table of power, from the mean z of each problem (rows) and rule (columns)."""
+    return f"{MEAN} | | " + " | ".join(f"**{np.mean(values):.2f}**" for values in zip(*z, strict=True)) + " |"
 
 
 def head(columns: Sequence[str]) -> list[str]:
@@ -179,6 +195,7 @@ def main() -> None:
         "--flagship", type=int, metavar="REPETITIONS", help="time the flagship audit with so many repetitions"
     )
     parser.add_argument("--write", action="store_true", help="write the tables to the page; run nothing")
+    parser.add_argument("--update", action="store_true", help="with --write, only the rows that the log has")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ImprovableWarning)
     rules = options.rules.split(";")
@@ -204,6 +221,8 @@ def main() -> None:
     if any(one["problem"] == FLAGSHIP for one in audits):
         tables["flagship"] = flagship_table(audits, rules)
     if options.write:
+        if options.update:
+            tables = {name: updated(read_between(PAGE, name), fresh) for name, fresh in tables.items()}
         write_between(PAGE, tables)
     print("\n\n".join(tables.values()))
 

@@ -17,6 +17,12 @@ def read_log(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
 
 
+def read_between(page: Path, name: str) -> str:
+    """What stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; "" where they are not on the page."""
+    _, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- begin {name} -->\n")
+    return rest.partition(f"<!-- end {name} -->")[0].strip()
+
+
 def write_between(page: Path, parts: Mapping[str, str]) -> None:
     """Replace what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``."""
     text = page.read_text(encoding="utf-8")

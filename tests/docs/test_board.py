@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from board import SCHEMES, page, seeds_table, table, try_rule
+from board import SCHEMES, page, seeds_table, table, try_rule, updated
 from choose_default_rule import level_table, paired_table, power_table, z_of
+from choose_default_rule import updated as choice_updated
 from flat import flat_audit
 from kept import append, read_log, write_between
 from problems import bends, hiring, problems
@@ -75,6 +76,24 @@ def test_other_seeds_have_a_table_of_their_own(audits: list[dict[str, Any]]) -> 
     assert "Other seeds" not in without
 
 
+def test_an_update_writes_the_rows_of_its_log_and_leaves_all_others(audits: list[dict[str, Any]]) -> None:
+    common = {"problem": TINY.name, "scheme": "forward", "p": 0.5, "reject": False, "seconds": 1.0}
+    seeded = [{**common, "rule": rule, "seed": 0} for rule in ("linear", "lasso")]
+    whole = page([TINY], [*audits, *seeded], 7, DRAWS)
+    assert updated(whole, page([TINY], audits, 7, DRAWS)) == whole
+    again = [{**audits[0], "p": 0.123}, {**seeded[1], "p": 0.25}, {**seeded[1], "rule": "aim", "p": 0.75}]
+    lines = updated(whole, page([TINY], again, 7, DRAWS)).splitlines()
+    old, new = (
+        [line for line in text if line not in other] for text, other in ((whole.splitlines(), lines), (lines, whole))
+    )
+    assert [line.split(" | ")[:2] for line in new] == [
+        ["| `linear`", "0.1230"], ["| hiring", "`lasso`"], ["| hiring", "`aim`"],
+    ]  # fmt: skip
+    assert len(old) == 2
+    with pytest.raises(ValueError, match="no row to update for Hiring: `aim`"):
+        updated(whole, page([TINY], [{**audits[0], "rule": "aim"}], 7, DRAWS))
+
+
 def test_a_seed_is_the_audits(audits: list[dict[str, Any]]) -> None:
     first, other = (try_rule(TINY, TINY.rows, "linear", "forward", 1, DRAWS, seed) for seed in (0, 1))
     assert first["p"] == audits[0]["p"] != other["p"]
@@ -112,6 +131,27 @@ def test_rules_are_compared_on_the_samples_that_all_of_them_had() -> None:
     assert f"| bends | 2 | {high / 2:.2f} (50%) | 0.00 (0%) |" in power_table([found, null], audits, rules)
     assert "| nothing to find | 1 of 3 | 0 of 2 |" in level_table([found, null], audits, rules)
     assert f"| bends | {high / 2:+.2f} \u00b1 {high / 2:.2f} |" in paired_table([found, null], audits, rules, "lasso")
+
+
+def test_an_update_of_the_choice_leaves_other_data_and_renews_the_mean() -> None:
+    rules, both = ("linear", "lasso"), [bends(100), TINY]
+
+    def of(p: float) -> list[dict[str, Any]]:
+        problems_and_rules = ((problem, rule) for problem in both for rule in rules)
+        return [{"problem": problem.name, "rule": rule, "sample": 0, "p": p} for problem, rule in problems_and_rules]
+
+    before, after = power_table(both, of(0.5), rules), power_table(both, of(0.02), rules)
+    fresh = power_table(both, [one for one in of(0.02) if one["problem"] == TINY.name], rules)
+    lines = choice_updated(before, fresh).splitlines()
+    assert lines[2] == before.splitlines()[2]
+    assert lines[3] == after.splitlines()[3]
+    half = f"**{round(z_of(0.02), 2) / 2:.2f}**"
+    assert lines[-1] == f"| **mean z** | | {half} | {half} |"
+    assert choice_updated(before, after) == after
+    with pytest.raises(ValueError, match="of other rules"):
+        choice_updated(before, power_table(both, of(0.5), ("linear",)))
+    with pytest.raises(ValueError, match="no row to update for hiring"):
+        choice_updated(power_table(both[:1], of(0.5), rules), fresh)
 
 
 def test_a_log_continues_and_a_page_keeps_its_words(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The rule that aims at the claim: its dual beside brute force, its margins beside a loop over rows, what it finds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,8 @@ import improvable
 from flat import flat_audit
 from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.rules import aim, as_rule
-from improvable.algorithms.rules.aim import AimedScore, Learned, Problem, balance, weigh
+from improvable.algorithms.rules.aim import AimedScore, AimRule, Learned, Problem, balance, learn, weigh
+from improvable.algorithms.rules.predictive import predictive_rule
 from improvable.errors import OptionError
 from improvable.inference.evidence import Evidence
 from improvable.question.claim import Claim
@@ -120,7 +122,7 @@ def true_problem(
     )  # fmt: skip
     shares = np.column_stack([1 - member, member])[x]
     mean = (other + difference * member)[x][:, None]
-    score = AimedScore((), None, (), (), np.array([[-difference], [difference]]), np.zeros((2, 2)))
+    score = AimedScore((), None, (), (), np.array([[0.0], [difference]]), np.zeros((2, 2)))
     lines = np.array([[-1.0, 2.0], [0.0, 0.0], [1.0, -1.0], [0.0, 0.0]])
     return problem, Learned(score, lines, mean, shares), x
 
@@ -152,7 +154,7 @@ def test_with_the_truth_known_no_algorithm_of_eight_cells_has_a_larger_smallest_
         share = np.bincount(x, weights=problem.weights) / problem.weights.sum()
         whole = [np.array(one) for one in product((0.0, 1.0), repeat=CELLS)]
         every = whole if capacity is None else shares_that_fit(share, capacity)
-        margins = np.array([problem.margins(one[x]) / here.errors for one in every])
+        margins = np.array([problem.at(one[x]).margins / here.errors for one in every])
         reached = float((here.margins / here.errors).min())
         assert reached <= best_mixture(margins) + 1e-6
         equal.append(reached >= margins.min(axis=1).max() - 1e-6)
@@ -186,13 +188,65 @@ def test_margins_and_slopes_are_what_a_loop_over_rows_gives(utility: str) -> Non
     rng = np.random.default_rng(0)
     decisions = (rng.random(300) < 0.4).astype(np.float64)
     here = problem.at(decisions)
-    assert here.margins == pytest.approx(problem.margins(decisions))
     for row in (3, 77, 150):
         moved = decisions.copy()
         moved[row] += 1e-6
-        change = (problem.margins(moved) - problem.margins(decisions)) / 1e-6
+        change = (problem.at(moved).margins - here.margins) / 1e-6
         slopes = here.slopes[:, problem.members[row].argmax()]
         assert change == pytest.approx((slopes * problem.gain[row]).sum(axis=(1, 2)) * problem.weights[row], abs=1e-5)
+
+
+def three_groups(n: int, seed: int) -> pl.DataFrame:
+    """Membership depends on need, and at the same need outcomes differ by .6 and -.3 from those of the first group."""
+    rng = np.random.default_rng(seed)
+    need = rng.normal(size=n)
+    chances = np.column_stack([np.full(n, 0.5), 0.3 + 0.06 * need.clip(-3, 3), 0.2 - 0.06 * need.clip(-3, 3)])
+    group = (rng.random(n)[:, None] > chances.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+    outcome = need + np.array([0.0, 0.6, -0.3])[group] + rng.normal(0, 0.5, n)
+    noise = rng.normal(size=(n, 3))
+    return pl.DataFrame(
+        {"g": np.array(["a", "b", "c"])[group], "y": outcome, "need": need, "mark": noise[:, 0], "noise": noise[:, 1],
+         "id": np.arange(n), "score": need + noise[:, 2]}
+    )  # fmt: skip
+
+
+def test_of_three_groups_each_difference_is_learned_and_equal_weights_are_plain_prediction() -> None:
+    training, status_quo = prepared(three_groups(20_000, seed=1))
+    problem = Problem.of(training, status_quo)
+    learned = learn(problem, training, AimRule(predictive_rule("linear")))
+    differences = learned.score.differences[:, 0]
+    assert differences - differences[0] == pytest.approx([0.0, 0.6, -0.3], abs=0.05)
+    plain = np.array([[0.0, 1.0]] * 3)
+    assert learned.scores(plain) == pytest.approx(learned.outcomes[:, 0], abs=1e-12)
+    # What groups are expected to add sums up to what is expected of everybody: here to 1 and to the outcome.
+    sums = np.array([[1.0, 0.0], [0.0, 1.0]])
+    everybody = replace(learned, lines=sums).expected().sum(axis=1)
+    assert everybody == pytest.approx(np.column_stack([np.ones(20_000), learned.outcomes]), abs=1e-12)
+
+
+def learners(people: pl.DataFrame, rule: str = "aim", **options: Any) -> set[str]:
+    found = audited(people, rule, repetitions=1, scheme="split", **options).to_dict()["repetitions"][0]
+    return {block["learner"] for block in found["rule_notes"]["blocks"]}
+
+
+def test_of_lasso_and_logistic_the_one_learns_that_errs_less_about_rows_left_out() -> None:
+    rng = np.random.default_rng(0)
+    people, chance = make_people(2_000, seed=9), 1 / (1 + np.exp(4 - 3 * rng.normal(size=2_000)))
+    steep = people.with_columns(  # a line predicts chances below zero here, and a logistic curve is right
+        need=pl.Series(np.log(chance / (1 - chance))), y=pl.Series((rng.random(2_000) < chance).astype(np.int64))
+    )
+    assert learners(steep) == {"logistic"}
+    assert learners(steep, "aim:lasso") == {"lasso"}
+    assert learners(steep, monotone={"need": "+"}) == {"lasso"}, "logistic regression cannot keep it"
+    amounts: dict[str, Any] = {
+        "outcome": "noise",
+        "accuracy": "calibration",
+        "fairness": "calibration",
+        "features": ["need", "mark"],
+    }
+    assert learners(steep, **amounts) == {"lasso"}, "the outcome is not 0/1"
+    wide = people[:400].with_columns(pl.Series(f"x{j}", rng.normal(size=400)) for j in range(80))
+    assert learners(wide, features=["need", "mark", "x*"]) == {"lasso"}, "logistic regression fits the noise"
 
 
 def make_people(n: int, seed: int) -> pl.DataFrame:

@@ -16,8 +16,9 @@ with weights l >= 0 that sum to one. The inner maximum selects where sum_c l_c m
 capacity. So the answer is a score of the features. The proof is in docs/explanation/method.md.
 
 *What is learned.* A row adds to the sums of its own group g, and what it adds is a line in the outcome y. So m_c needs
-E[1_g | x] = p_g(x), E[y | x] = q(x) and E[1_g y | x] = p_g (q + b_g (1 - p_g)), with b_g, by how much y differs in the
-group at the same x, taken to be constant (Robinson, 1988): to learn 1_g y for each group by itself has far more noise.
+E[1_g | x] = p_g(x), E[y | x] = q(x) and E[1_g y | x] = p_g (q + b_g - sum_h p_h b_h), where b_g - b_h, by how much y
+differs between two groups at the same x, is taken to be constant (Robinson, 1988): to learn 1_g y for each group by
+itself has far more noise. The sum of these over all groups is q, so that equal weights are plain prediction.
 
 *The last step.* Candidates between plain prediction and the weights found are compared by the actual contributions of
 out-of-fold rows; the nearest to prediction within `SLACK` standard errors of the best is taken.
@@ -40,12 +41,11 @@ from improvable.algorithms.thresholds import Threshold, ThresholdedScore, score_
 from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, contributions
-from improvable.inference.components import Condition, conditions
+from improvable.inference.components import conditions
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import slopes_by_stratum
 from improvable.question.claim import Claim
 
-LEARNER = "lasso"
 MEAN = 0.05  # share of weight on the mean margin: of candidates with the same smallest one, the more accurate is better
 ROUNDS = 8  # of starting from the candidate found before
 CUTS = 200  # weights tried in one round; a few dozen are usual
@@ -53,6 +53,7 @@ CLOSE = 1e-6  # of the best smallest margin, in standard errors: then a round en
 FLOOR = 0.1  # of the standard error that a condition would have if the two algorithms saw different rows
 PATH = np.linspace(0.0, 1.0, 11)  # from plain prediction to the weights found
 SLACK = 0.5  # standard errors
+HEAD_START = 0.01  # of the squared error out of fold: with less to gain, no other learner replaces the first
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,11 @@ class AimRule:
     """Select those whom selecting helps the claim most, as a predictive rule learns it: ``aim:boosting``."""
 
     learner: PredictiveRule
+    others: tuple[PredictiveRule, ...] = ()  # tried as well where all that is predicted is 0/1
 
     @property
     def name(self) -> str:
-        return "aim" if self.learner.name == LEARNER else f"aim:{self.learner.name}"
+        return "aim" if self.others else f"aim:{self.learner.name}"
 
     @property
     def honors(self) -> frozenset[str]:
@@ -74,7 +76,7 @@ class AimRule:
             return self.learner.select(training, status_quo)  # prices and bounds on rates leave nothing to aim with
         problem = Problem.of(training, status_quo)
         rows, encoder = (training, None) if self.learner.raw else training.as_numbers()
-        learned = learn(problem, rows, self.learner)
+        learned = learn(problem, rows, self)
         plain = np.zeros_like(learned.score.worth)
         plain[:, 1] = 1.0
         if problem.capacity is None:  # a prediction selects from one half up, and one of amounts nobody in particular
@@ -83,7 +85,7 @@ class AimRule:
         score = replace(learned.score, worth=aimed.worth)
         honest = keep_twins(score.score(rows.rows), learned.scores(aimed.worth), rows)
         score = replace(score, features=training.features, encoder=encoder)
-        notes = {"aim": {"weights": aimed.weights, "promised": aimed.promised}}
+        notes = {"aim": {"weights": aimed.weights, "promised": aimed.promised}, "learner": learned.learner}
         if problem.capacity is None:
             return Selection(ThresholdedScore(score, 0.0), notes)
         return Selection(Threshold(score, problem.capacity, lambda: honest), notes)
@@ -156,8 +158,11 @@ class Problem:
     def at(self, decisions: FloatArray) -> Linear:
         """Margins at a candidate's decisions, and what rows move them by (the delta method)."""
         after = self.base + self.gain * decisions[:, None, None]
-        evidence = self._compared(after)
-        every = self._conditions(evidence)
+        sums = self.evidence.sums.copy()
+        sums[:, :, CANDIDATE] = add_up(after * self.weights[:, None, None], self.factors)
+        evidence = replace(self.evidence, sums=sums)
+        with np.errstate(invalid="ignore", divide="ignore"):  # a group of whom nobody is selected has no mean
+            every = list(conditions(evidence, self.claim))
         slopes = np.stack([slopes_by_stratum(one, evidence) for one in every])
         mine, theirs = (
             np.einsum("nmp,cnmp->cn", part, np.einsum("csmp,ns->cnmp", slopes[:, :, :, t], self.factors)) * self.weights
@@ -168,20 +173,6 @@ class Problem:
         margins, names = np.array([one.margin for one in every]), tuple(one.name for one in every)
         mine = np.einsum("ctmp,st->csmp", slopes[:, :, :, CANDIDATE], self.certain)
         return Linear(names, margins, mine, np.sqrt(np.maximum(variance, least)))
-
-    def margins(self, decisions: FloatArray) -> FloatArray:
-        """Margins alone."""
-        evidence = self._compared(self.base + self.gain * decisions[:, None, None])
-        return np.array([one.margin for one in self._conditions(evidence)])
-
-    def _compared(self, after: FloatArray) -> Evidence:
-        sums = self.evidence.sums.copy()
-        sums[:, :, CANDIDATE] = add_up(after * self.weights[:, None, None], self.factors)
-        return replace(self.evidence, sums=sums)
-
-    def _conditions(self, evidence: Evidence) -> list[Condition]:
-        with np.errstate(invalid="ignore", divide="ignore"):  # a group of whom nobody is selected has no mean
-            return list(conditions(evidence, self.claim))
 
     def select(self, scores: FloatArray) -> FloatArray:
         """Select the highest scores up to the capacity, of rows that tie a share; without one, all above zero."""
@@ -216,9 +207,7 @@ class AimedScore:
     encoder: Encoder | None
     outcomes: tuple[FittedModel, ...]  # (J,): of outcomes
     strata: tuple[FittedModel, ...]  # (S - 1,): of being in a stratum, all but the first
-    differences: (
-        FloatArray  # (S, J): by how much an outcome is higher in a stratum than in others, at the same features
-    )
+    differences: FloatArray  # (S, J): how high outcomes are in a stratum beside others, at the same features
     worth: FloatArray  # (S, 1 + J): of selecting a row of each stratum: a constant, and a slope for each outcome
     rising: bool = False  # whether a higher first outcome may never lower the score
 
@@ -233,10 +222,11 @@ class AimedScore:
     def of(self, outcomes: FloatArray, shares: FloatArray) -> FloatArray:
         """The same from predictions of shape (n, J) and (n, S)."""
         slopes = np.einsum("ns,sj->nj", shares, self.worth[:, 1:])
+        constants = self.worth[:, 0] + (self.worth[:, 1:] * self.differences).sum(axis=1)
+        middle = np.einsum("ns,sj->nj", shares, self.differences)
+        constant = np.einsum("ns,s->n", shares, constants) - np.einsum("nj,nj->n", slopes, middle)
         if self.rising:
             slopes[:, 0] = np.maximum(slopes[:, 0], 0.0)
-        apart = (self.worth[:, 1:] * self.differences).sum(axis=1)
-        constant = np.einsum("ns,s->n", shares, self.worth[:, 0]) + np.einsum("ns,s->n", shares * (1 - shares), apart)
         return np.asarray(constant + np.einsum("nj,nj->n", slopes, outcomes))
 
 
@@ -255,10 +245,12 @@ class Learned:
     lines: FloatArray  # (K, 1 + J): what selecting a row adds to each of K sums, from 1 and its outcomes
     outcomes: FloatArray  # (n, J)
     shares: FloatArray  # (n, S)
+    learner: str = ""
 
     def expected(self) -> FloatArray:
         """What selecting a row is expected to add to each sum of each stratum: (n, S, K)."""
-        there = self.outcomes[:, None] + self.score.differences * (1 - self.shares)[:, :, None]
+        middle = np.einsum("ns,sj->nj", self.shares, self.score.differences)
+        there = (self.outcomes - middle)[:, None] + self.score.differences
         added = self.lines[:, 0] + np.einsum("nsj,kj->nsk", there, self.lines[:, 1:])
         return np.asarray(self.shares[:, :, None] * added)
 
@@ -266,8 +258,8 @@ class Learned:
         return replace(self.score, worth=worth).of(self.outcomes, self.shares)
 
 
-def learn(problem: Problem, training: Training, learner: PredictiveRule) -> Learned:
-    """Predict outcomes and groups from features, out of fold."""
+def learn(problem: Problem, training: Training, rule: AimRule) -> Learned:
+    """Predict outcomes and groups from features, out of fold, by the learner that errs least about the target."""
     from sklearn.base import is_classifier
 
     columns, lines = outcome_lines(training.target, problem.gain.reshape(len(problem.gain), -1))
@@ -275,27 +267,35 @@ def learn(problem: Problem, training: Training, learner: PredictiveRule) -> Lear
     if len(columns) > 1 and monotone:
         what = "the claim is about several outcomes, and a monotone score would have to rise with all of them."
         raise RuleError(what, "Use a predictive rule with monotone features.")
-    asked = [training, *(replace(training, instead=column) for column in columns[1:])]
     # Only the outcome may move with a monotone feature, so that the score does.
     free = tuple(name for name in training.features if name not in monotone)
     blind = replace(training, features=free, constraints=replace(training.constraints, monotone={}))
-    members, found = problem.members, list[tuple[FittedModel, FloatArray]]()
+    members = problem.members
+    rest = [replace(training, instead=column) for column in columns[1:]]
+    rest += [replace(blind, instead=member) for member in members.T[1:]]
+    binary = not monotone and all(set(one.target) == {0, 1} for one in (training, *rest))
+    tried = [(one, one.cross_fit(training)) for one in (rule.learner, *(rule.others if binary else ()))]
+    errors = np.array([problem.weights @ (training.target - predicted) ** 2 for _, (_, predicted) in tried])
+    errors[0] *= 1 - HEAD_START
+    learner, first = tried[int(np.argmin(errors))]
     # A classifier predicts no probabilities that are given as numbers.
     fractions = not np.isin(members, (0, 1)).all() and is_classifier(learner.estimator(False, None))
-    of_groups = predictive_rule("linear") if fractions else learner
-    for one in [*asked, *(replace(blind, instead=member) for member in members.T[1:])]:
-        training.report(f"learning outcomes and groups, {len(found) + 1} of {len(asked) + members.shape[1] - 1}")
-        found.append((learner if len(found) < len(asked) else of_groups).cross_fit(one))
+    of_groups, count, found = predictive_rule("linear") if fractions else learner, len(columns), [first]
+    for one in rest:
+        training.report(f"learning outcomes and groups, {len(found) + 1} of {len(rest) + 1}")
+        found.append((learner if len(found) < count else of_groups).cross_fit(one))
     models, predicted = [one for one, _ in found], [one for _, one in found]
-    outcomes, shares = np.column_stack(predicted[: len(asked)]), shares_of(np.column_stack(predicted[len(asked) :]))
-    spread = np.einsum("n,ns->s", problem.weights, shares * (1 - shares))
+    outcomes, shares = np.column_stack(predicted[:count]), shares_of(np.column_stack(predicted[count:]))
+    # Robinson's regression of what outcomes leave unexplained on what membership does; shares tell the latter's spread.
+    weighted = problem.weights[:, None] * shares
+    spread = np.diag(weighted.sum(axis=0)) - np.einsum("ns,nt->st", weighted, shares)
     together = np.einsum("n,ns,nj->sj", problem.weights, members - shares, np.column_stack(columns) - outcomes)
     score = AimedScore(
-        features=training.features, encoder=None, outcomes=tuple(models[: len(asked)]),
-        strata=tuple(models[len(asked) :]), worth=np.zeros((members.shape[1], 1 + len(asked))), rising=bool(monotone),
-        differences=np.divide(together, spread[:, None], out=np.zeros_like(together), where=spread[:, None] > 0),
+        features=training.features, encoder=None, outcomes=tuple(models[:count]),
+        strata=tuple(models[count:]), worth=np.zeros((members.shape[1], 1 + count)), rising=bool(monotone),
+        differences=np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ together,
     )  # fmt: skip
-    return Learned(score, lines, outcomes, shares)
+    return Learned(score, lines, outcomes, shares, learner.name)
 
 
 def outcome_lines(target: FloatArray, gains: FloatArray) -> tuple[list[FloatArray], FloatArray]:
@@ -414,8 +414,9 @@ def balance(
 
 
 def aim_rule(_: str, learner: SelectionRule | None = None) -> AimRule:
-    """With a predictive rule as its learner, by default the LASSO."""
-    learner = predictive_rule(LEARNER) if learner is None else learner
+    """With a predictive rule as its learner; by default the LASSO, or for 0/1 logistic regression if that is better."""
+    if learner is None:
+        return AimRule(predictive_rule("lasso"), (predictive_rule("logistic"),))
     if not isinstance(learner, PredictiveRule):
         how = "Write aim:lasso, aim:logistic, aim:boosting or another predictive rule."
         raise OptionError(f"rule '{learner.name}' predicts nothing that 'aim' could use.", how)
