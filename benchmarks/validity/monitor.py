@@ -165,7 +165,7 @@ def price_found(stream: Stream, seed: tuple[int, int]) -> dict[str, float]:
 
 
 def rows_needed(found: Found, power: float) -> float:
-    """Rows at which one test has a power, between sizes by its logarithm; infinite where none has."""
+    """Rows at which one test has a power, between sizes by their logarithm; infinite where the smallest has more."""
     powers = [found.below(f"test {size}", ALPHA).share for size in SIZES]
     for j in range(1, len(SIZES)):
         if powers[j] >= power > powers[j - 1]:
@@ -202,7 +202,8 @@ def price_text(pair: tuple[float, float]) -> str:
     rows, needed = pair
     if rows > MANY:
         return f"over {MANY:,}"
-    return f"{rows:,.0f}" + (f" / {needed:,.0f} = {rows / needed:.1f}" if np.isfinite(needed) else "")
+    ratio = f"{needed:,.0f} = {rows / needed:.1f}" if np.isfinite(needed) else f"fewer than {SIZES[0]}"
+    return f"{rows:,.0f} / {ratio}"
 
 
 def monitor_section(found: Studies) -> str:
