@@ -1,5 +1,6 @@
 """The monitor reads rows as the audit does, whatever their form, and refuses what no bet can be placed on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 import improvable
 from flat import flat_audit, flat_compare
-from improvable.errors import DataError, OptionError
+from improvable.errors import DataError, OptionError, StorageError
 from improvable.procedure.monitor import has_fixed_denominator
 from improvable.question.catalog import UTILITIES
 from loans import make_loans
@@ -57,7 +58,7 @@ def test_rows_in_parts_are_the_rows_in_one_and_looks_change_nothing(audit: impro
     early = improvable.monitor(audit, first, candidate="instead")
     for name, one in early.wealths.items():
         assert one.logs.tolist() == whole.wealths[name].logs[: len(one.logs)].tolist()
-    with pytest.raises(DataError, match="parts whose columns differ"):
+    with pytest.raises(DataError, match="parts of the data differ in columns"):
         improvable.monitor(audit, [first, PAST.drop("city")], candidate="instead")
 
 
@@ -142,5 +143,12 @@ def test_rows_that_taught_and_results_that_declare_nothing_are_refused(audit: im
     compared = flat_compare(PAST, outcome="repaid", group="sex", status_quo="approved", candidate="instead", draws=200)
     with pytest.raises(OptionError, match="does not say how rows are to be read"):
         improvable.monitor(compared, NEW, candidate="instead")  # type: ignore[arg-type]
+    for tampered in ({}, "x", {"digest": "", "declared": 3}):
+        changed = replace(audit, setting=audit.setting | {"protocol": tampered})
+        with pytest.raises(OptionError, match="does not say how rows are to be read"):
+            improvable.monitor(changed, NEW, candidate="instead")
+    another = flat_audit(PAST, **ASKED | {"accuracy": "true_positive_rate"})
+    with pytest.raises(StorageError, match="not of the protocol it names"):
+        improvable.monitor(replace(audit, setting=another.setting), NEW, candidate="instead")
     with pytest.raises(OptionError, match="cutoff of the candidate"):
         improvable.monitor(audit, NEW, candidate=improvable.threshold("income", capacity=0.5))

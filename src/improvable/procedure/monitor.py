@@ -18,17 +18,19 @@ from improvable.data.io.csv import format_of
 from improvable.data.keys import Fingerprint
 from improvable.data.recode import recode, values_of
 from improvable.data.sample import combinations_of
-from improvable.errors import DataError, OptionError, UnknownColumnError, one_of
+from improvable.errors import DataError, OptionError, StorageError, UnknownColumnError, one_of
 from improvable.inference.betting import Wealth, wealth_of
 from improvable.inference.cells import CANDIDATE, contributions
 from improvable.inference.components import Condition, conditions
 from improvable.inference.evidence import Evidence
 from improvable.question.catalog import UTILITIES
 from improvable.question.design import Design, make_design
+from improvable.question.options import conforms
 from improvable.question.protocol import from_declaration
 from improvable.question.settings import Settings
 from improvable.question.utility import Utility, check_decisions
 from improvable.results.audit import Audit, load
+from improvable.results.facts import ProtocolFacts
 from improvable.results.storage import VERSION
 from improvable.results.wording import alternative_hypothesis
 
@@ -38,6 +40,7 @@ REFUSED = {
     "probabilities": "a bet must know the group of each row",
 }
 """Settings of an audit that a monitor cannot take over, and why."""
+SAME = ("outcome", "group", "accuracy", "fairness", "claim", "alpha")  # what a result and its protocol both say
 
 
 @dataclass(frozen=True)
@@ -101,17 +104,15 @@ def monitor(run: Audit | str | Path, data: FrameLike, *, candidate: Any, status_
         A column of decisions, or what decides: ``audit.refit()``, or what `import_algorithm` reads.
     status_quo : the same, optional
         By default the audit's, if that is a column of decisions or a score with a fixed cutoff.
-
-    Returns
-    -------
-    Monitoring
     """
     audit = load(run) if isinstance(run, str | Path) else run
-    if not isinstance(audit, Audit) or audit.setting.get("protocol") is None:
+    if not isinstance(audit, Audit) or not conforms(audit.setting.get("protocol"), ProtocolFacts):
         hint = "Monitor an audit as it was run, whose rule, status quo and utilities are names."
         raise OptionError("the result does not say how rows are to be read.", hint)
     settings = from_declaration(audit.setting["protocol"]["declared"])
     design = make_design(settings)
+    if any(getattr(design.question, name) != getattr(audit.question, name) for name in SAME):
+        raise StorageError("the result is not of the protocol it names.", "It was changed; ask for it again.")
     _refuse_unbounded(settings, design)
     # The repetition that decided the audit fixes the reference pair of groups.
     evidence = next(one.evidence for one in audit.repetitions if one.p_value == audit.p_value)
@@ -203,8 +204,7 @@ def _joined(parts: list[Rows]) -> Rows:
     try:
         frame = pl.concat([part.frame.to_polars() for part in parts], how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:
-        hint = "Give every part the same columns in the same order."
-        raise DataError("the data come in parts whose columns differ.", hint) from error
+        raise DataError("the parts of the data differ in columns.", "Give each the same, in the same order.") from error
     return Rows(nw.from_native(frame, eager_only=True), notes=parts[0].notes)
 
 
