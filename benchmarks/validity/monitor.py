@@ -229,6 +229,7 @@ above 1 / 5% after the last row.
 
 The price in rows, where the claim is true: after how many rows the monitor shows it in so many of the streams, over
 the rows with which one test of a fixed size has that power. {times([*better.values()])} streams of up to {MANY:,} rows.
+The stakes were chosen among six sets on these processes, with other streams; the level holds for any stakes.
 
 {table(["process", "what binds", *head], costs)}
 
