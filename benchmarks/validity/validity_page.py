@@ -13,6 +13,7 @@ from validity.audit_page import SEVERAL_BIND, audit_section, audits_above, audit
 from validity.gap_page import claim_says, claim_section, gap_section, gaps_above, gaps_say
 from validity.hard_page import hard_section, limits_above, unexplained, worst_folded
 from validity.learning_page import learning_above, learning_section, targets_words
+from validity.monitor import monitor_above, monitor_says, monitor_section
 from validity.page_parts import FEWEST, Studies, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
 from validity.probabilities_page import probabilities_above, probabilities_say, probabilities_section
 from validity.processes import PROCESSES, Process, Truth
@@ -171,6 +172,7 @@ SECTIONS = (
     Section("The two gap statistics at the size of the application", ("gap", "gap of an audit"), gap_section, gaps_say,
             gaps_above),
     Section("Is the claim of 64% safe?", ("gap", "gap of an audit"), claim_section, claim_says),
+    Section("The monitor", ("monitor", "monitor price"), monitor_section, monitor_says, monitor_above),
 )  # fmt: skip
 
 
@@ -267,6 +269,6 @@ utilities, the mean outcome of those selected, and settings are the defaults. Th
 {hours:.1f} hours on a busy core. What was found in each sample is kept in a folder: a study that was stopped continues,
 `--share 0.1` draws a tenth of all samples, `--only` runs one study, and `--page` writes the page of what is there.
 Sections that nothing was run for stay as they are. The seed is {seed}. The processes are in
-`benchmarks/validity/processes.py`, `hard.py`, `held_out.py`, `learning.py`, `choosing.py` and `probabilities.py`.
-`make test` runs a short version.
+`benchmarks/validity/processes.py`, `hard.py`, `held_out.py`, `learning.py`, `choosing.py`, `probabilities.py` and
+`monitor.py`. `make test` runs a short version.
 """

@@ -1,7 +1,12 @@
 """Draw the pictures of the README and the documentation again: `make pictures`."""
 
+import contextlib
+import re
 import runpy
+import shlex
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +14,7 @@ import altair as alt
 import polars as pl
 
 import improvable
+from improvable.cli import run
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report import plots
@@ -16,7 +22,7 @@ from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, ch
 from improvable.studies.game import FORWARD_CORRELATION, BetaMixing, GaussianMixing, Mixing, costs_of, play
 from replication.appendix_e import appendix_e, curve_rows
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
@@ -25,7 +31,20 @@ def main() -> None:
         screening()
     if sys.argv[1:] == []:
         care_program()
+        monitored()
         runpy.run_path(str(HERE / "why_not_folds.py"), run_name="__main__")
+
+
+def monitored() -> None:
+    """The wealth on the page about the monitor, as the page's own blocks draw it."""
+    blocks = re.findall(r"^```(py|sh)\n(.*?)^```$", (HERE.parent / "how-to" / "monitor.md").read_text(), re.M | re.S)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for kind, text in blocks:
+            if kind == "py":
+                exec(compile(text, "page", "exec"), {"__name__": "page"})
+            elif run(shlex.split(text.replace("\\\n", " "))[1:]) != 0:
+                raise SystemExit(f"the page's own command fails: {text}")
+        shutil.copy("wealth.svg", HERE)
 
 
 def screening() -> None:

@@ -25,6 +25,7 @@ from improvable.errors import (
     UnknownColumnError,
 )
 from improvable.procedure.api import audit, compare
+from improvable.procedure.monitor import monitor
 from improvable.question.catalog import UTILITIES
 from improvable.question.claim import Claim
 from improvable.question.settings import About, Constraints, Groups, Read, Test
@@ -43,7 +44,7 @@ __all__ = [
     "UTILITIES", "About", "Algorithm", "AlgorithmError", "Audit", "Claim", "Comparison", "Constraints", "DataError",
     "Groups", "ImprovableError", "ImprovableWarning", "OptionError", "Read", "RuleError", "Selection", "SelectionRule",
     "StorageError", "Test", "Training", "UnknownColumnError", "Utility", "__version__", "audit", "compare", "datasets",
-    "export_algorithm", "import_algorithm", "load", "plots", "power", "threshold", "verify",
+    "export_algorithm", "import_algorithm", "load", "monitor", "plots", "power", "threshold", "verify",
 ]  # fmt: skip
 
 

@@ -19,8 +19,8 @@ from improvable.question.protocol import GONE, gone
 
 COMMANDS = {
     "demo": "start", "check": "audit", "audit": "audit", "compare": "compare", "frontier": "finished",
-    "report": "finished", "power": "power", "init": "init", "seal": "record", "verify": "verify", "ledger": "record",
-    "bundle": "verify", "game": "game", "serve": "start",
+    "report": "finished", "monitor": "finished", "power": "power", "init": "init", "seal": "record", "verify": "verify",
+    "ledger": "record", "bundle": "verify", "game": "game", "serve": "start",
 }  # fmt: skip
 """Each is the function of that name in a module, in the order that --help lists them."""
 INTERRUPTED = 130

@@ -117,7 +117,9 @@ def audit(
     from improvable.results.audit import check_rows_path
     from improvable.trust.ledger import now
 
-    check_outputs(json, export, write_protocol, report=report, table=table, verbose=verbose, quiet=quiet)
+    if out is None or export is None or Path(export).parent != Path(out):  # a folder that the run will make
+        check_outputs(export)
+    check_outputs(json, write_protocol, report=report, table=table, verbose=verbose, quiet=quiet)
     if export_rows is not None:
         check_rows_path(export_rows)
     settings, seal, file = settings_from(context, source, data, asked)

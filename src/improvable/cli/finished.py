@@ -1,13 +1,14 @@
-"""`improvable frontier` and `improvable report`, of a finished run."""
+"""`improvable frontier`, `improvable report` and `improvable monitor`, of a finished run."""
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
 from improvable.cli import options as o
-from improvable.cli.output import check_outputs, put_json, say
+from improvable.cli.output import check_outputs, put_json, say, warn
 from improvable.errors import OptionError
 from improvable.question.options import check_choice, parse_names
 from improvable.question.settings import SETTINGS
@@ -131,3 +132,61 @@ def report(
     load(run).report(to)
     say(f"Wrote {to}.")
     return 0
+
+
+def monitor(
+    run: str = Argument(metavar="RUN", help="A run folder of audit --out."),
+    data: str = Option(metavar="FILE,...", help="All rows since the audit, in order of arrival; one or more files."),
+    candidate: str | None = Option(
+        None, metavar="COLUMN|FILE", help="Its decisions, or a file of --export.", show_default="RUN/candidate.skops"
+    ),
+    status_quo: str | None = Option(None, metavar="COLUMN", help="Its decisions.", show_default="as in the audit"),
+    picture: str | None = Option(None, metavar="FILE", help="Draw the evidence over rows: .svg, .png, .pdf or .html."),
+    json: o.Json = None,
+    exit_code: o.ExitCode = False,
+) -> int:
+    """Follow a candidate on rows that arrive after the audit.
+
+    Look as often as you like: if the claim is not true, the probability that it is ever shown is at most alpha. The
+    claim, the groups and the level are the audit's, and neither algorithm may change. Accuracy and fairness are rates
+    of the same people under both algorithms: classification, true or false positives or negatives, selection.
+
+    Example: a lender audits its decisions, and follows the candidate on new loans.
+
+    \b
+      improvable audit loans.csv --outcome repaid --group sex --decision approved \\
+          --accuracy classification_rate --out run --export run/candidate.skops
+      improvable monitor run --data january.csv --picture wealth.svg
+      improvable monitor run --data january.csv,february.csv
+    """
+    from improvable._text import shown
+    from improvable.algorithms.serialize import import_algorithm
+    from improvable.procedure.monitor import monitor as follow
+    from improvable.report.plots import save_chart, wealth
+    from improvable.report.text import paragraph, table
+    from improvable.results.formatting import p_equals, p_text
+
+    check_outputs(json, picture)
+    file = candidate or str(Path(run) / "candidate.skops")
+    if candidate is None and not Path(file).exists():
+        hint = f"Write it with audit --export {file}, or give --candidate."
+        raise OptionError(f"there is no candidate '{file}'.", hint)
+    decides = import_algorithm(file) if file.endswith(".skops") else file
+    found = follow(run, parse_names(data), candidate=decides, status_quo=status_quo)
+    if picture is not None:
+        save_chart(wealth(found), picture)
+    for text in found.warnings:
+        warn(text)
+    since, p_values = found.shown_since, [one.p_value for one in found.wealths.values()]
+    if not put_json(found.to_dict(), json):
+        *each, p = (p_text(p if p >= 0.0001 else 0.0, 10_000) for p in (*p_values, found.p_value))
+        told = "Not shown so far" if since is None else f"Shown since row {since:,}"
+        claim = f"The claim: {shown(found.claim)}"
+        say(paragraph(f"{told} ({p_equals(p)} at any time; level {found.alpha:g}). {claim}") + "\n")
+        rows = []
+        for (name, one), text in zip(found.wealths.items(), each, strict=True):
+            first, now = one.shown_since(found.alpha), f"{math.exp(min(one.now, 700)):.3g}"
+            when = "not yet" if first is None else f"row {first:,}"
+            rows.append([shown(name), f"{len(one.logs):,}", now, text, when])
+        say(table([f"After {found.rows:,} rows", "compared", "wealth", "p", "shown since"], rows))
+    return 1 if exit_code and since is not None else 0

@@ -188,6 +188,7 @@ class Condition:
     margin: float  # the statistic
     allows_loss: bool = False  # in the accuracy of one group
     group: str = ""  # whose accuracy it is, or the attribute whose gap it is
+    amount: float = 0.0  # what the sum must exceed, of a claim in amounts
 
     def levels(self, cells: Cells) -> IntArray:
         """The levels that units contribute to, (cells, 1) of rows and (1, S) of clusters; -1 for none."""
@@ -209,7 +210,8 @@ def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
                 a, weights = evidence.shares(claim.overall)
                 member = evidence.attributes[a].member
             margin, loss = float(part.contrast.values @ sides) - amount, part.attribute is not None and delta < 0
-            yield Condition("accuracy", name, part.measure, member, weights[:, None] * sides, margin, loss, part.group)
+            sides = weights[:, None] * sides
+            yield Condition("accuracy", name, part.measure, member, sides, margin, loss, part.group, amount)
             continue
         name, member = f"the gap by '{part.attribute.name}'", part.attribute.member
         for pair, one in zip(part.pairs, part.signed(), strict=True):
@@ -218,4 +220,4 @@ def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
             np.subtract.at(slopes[:, CANDIDATE], list(pair), part.slopes(pair, CANDIDATE))
             margin = share * float(one.values[STATUS_QUO]) - amount - float(one.values[CANDIDATE])
             slopes *= part.direction
-            yield Condition("fairness", name, part.measure, member, slopes, margin, group=part.attribute.name)
+            yield Condition("fairness", name, part.measure, member, slopes, margin, False, part.attribute.name, amount)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from improvable.report.plots.curves import attempts, learning_curves, power_curves
+from improvable.report.plots.curves import attempts, learning_curves, power_curves, wealth
 from improvable.report.plots.findings import dumbbells, p_values, people, right_and_wrong, utilities
 from improvable.report.plots.style import Chart, Plot, chart_png, chart_svg, save_chart
 from improvable.report.plots.surface import default_grids, improvement_map, intercepts, surface
@@ -20,5 +20,5 @@ PICTURES: dict[str, Callable[..., Any]] = {**REPORTED, "utilities": utilities, "
 __all__ = [
     "Chart", "attempts", "chart_png", "chart_svg", "default_grids", "dumbbells", "improvement_map", "intercepts",
     "learning_curves", "p_values", "people", "power_curves", "right_and_wrong", "save_chart", "surface", "tipping",
-    "utilities",
+    "utilities", "wealth",
 ]  # fmt: skip

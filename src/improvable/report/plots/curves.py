@@ -1,4 +1,4 @@
-"""Curves of studies: how often a test rejects, what more training rows reach, what secret attempts gain."""
+"""Curves: how often a test rejects, what more training rows reach, what secret attempts gain, what a monitor sees."""
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
@@ -8,14 +8,15 @@ import altair as alt
 import numpy as np
 
 from improvable._typing import IntArray
+from improvable.procedure.monitor import Monitoring
 from improvable.report.plots import style
-from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, WIDTH, chart, series
+from improvable.report.plots.style import ALGORITHM_NAMES, LINE_LETTERS, OKABE_ITO, SHAPES, WIDE, WIDTH, chart, series
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4])
 GAME_DASHES = [[1, 0], [7, 4], [2, 2], [9, 3, 2, 3]]
 MAX_LINEAR = 200
 """More attempts need a log scale."""
-CURVE_POINTS = 120
+CURVE_POINTS, WEALTH_POINTS = 120, 300
 
 
 def power_curves(
@@ -171,3 +172,33 @@ def _title(games: Mapping[str, Any]) -> str:
 
 def _percent(chance: float) -> str:
     return f"{100 * chance:.3g}%"
+
+
+def wealth(found: Monitoring) -> "alt.LayerChart":
+    """What bets against each condition have come to, over the rows that arrived; dotted, the wealth that shows it."""
+    import altair as alt
+
+    values, names, least, most = [], [*found.wealths], 0.01, 100 / found.alpha
+    for name, one in found.wealths.items():
+        rows, logs = (np.concatenate([[0], several]) for several in (one.rows, one.logs))
+        drawn = np.exp(np.clip(logs, np.log(least), np.log(most)))
+        some = np.unique(np.linspace(0, len(rows) - 1, WEALTH_POINTS).astype(int)).tolist()
+        values += [{"row": int(rows[j]), "wealth": float(drawn[j]), "condition": name} for j in some]
+    x = alt.X("row:Q", title="rows that have arrived", scale=alt.Scale(domain=[0, found.rows], nice=False))
+    scale, axis = (
+        alt.Scale(type="log", domain=[least, most]),
+        alt.Axis(values=[0.01, 0.1, 1, 10, 100, 1000], format="~g"),
+    )
+    y = alt.Y("wealth:Q", title="wealth", scale=scale, axis=axis)
+    legend = alt.Legend(orient="bottom", direction="vertical", labelLimit=WIDE, title=None)
+    color, dash = (
+        kind("condition:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=[*look] * len(names)))
+        for kind, look in ((alt.Color, OKABE_ITO), (alt.StrokeDash, DASHES))
+    )
+    lines = chart(values).mark_line(interpolate="step-after").encode(x=x, y=y, color=color, strokeDash=dash)
+    limit = chart([{"wealth": 1 / found.alpha}]).mark_rule(strokeDash=[2, 3], color="#444444").encode(y=y)
+    since = "not shown so far" if found.shown_since is None else f"shown since row {found.shown_since:,}"
+    words = f"{found.claim} A condition is shown once its line has been above {1 / found.alpha:g} (dotted). "
+    words += f"Wealth below {least:g} or above {most:g} is drawn at the edge."
+    notes = wrap(words, LINE_LETTERS)
+    return style.finished([limit, lines], f"After {found.rows:,} rows: {since}", notes, WIDE - 60, 260)
