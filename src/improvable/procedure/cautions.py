@@ -9,7 +9,7 @@ from improvable._text import shown
 from improvable._typing import IntArray
 from improvable.algorithms.rules import keeps_state, runs_foreign_code
 from improvable.data.engines import Engine
-from improvable.errors import CAPACITY, CODE, LEVER, SHARES, Caution, DataError, ImprovableWarning
+from improvable.errors import CAPACITY, CODE, LEVER, SHARES, UNKNOWN, Caution, DataError, ImprovableWarning
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.intervals import Disparity
 from improvable.inference.test import Assessment
@@ -116,6 +116,15 @@ def share_cautions(shares: Sequence[float], rows: int, hint: str = "") -> list[C
     return [Caution(SHARES, text.rstrip())]
 
 
+def overlap_cautions(share: float) -> list[Caution]:
+    """How many of those whose outcome is unknown are like nobody whose outcome was seen."""
+    text = (
+        f"{share:.0%} of those whom the candidate selects without a known outcome are like nobody whose outcome was "
+        "seen; there the verdict rests on a linear model of the outcome."
+    )
+    return [Caution(f"{UNKNOWN} overlap", text)] if share >= 0.005 else []
+
+
 def gather(by_repetition: Sequence[Sequence[Caution]]) -> list[Caution]:
     """One caution per kind, saying in which repetitions it arose; the text is that of the first."""
     arose: dict[str, dict[int, str]] = {}
@@ -220,6 +229,7 @@ MEANINGS = {
     "dropped": "The result holds for the rows that remain. If rows are missing for a reason, it may not hold for all.",
     "group note": "This is how the groups were read.",
     "groups": "The result holds for the groups that were kept.",
+    "unknown": "Nobody has seen these outcomes. What is shown holds if they are what was assumed, in the worst case.",
     "probabilities": "Nobody knows who is in which group. Counts of people in a group are sums of probabilities.",
     "spanning": "Whole clusters are resampled, so rows that belong together are never treated as independent.",
     "useless": "These columns cannot help to predict anything.",

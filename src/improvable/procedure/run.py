@@ -25,7 +25,14 @@ from improvable.inference.cells import CANDIDATE
 from improvable.inference.evidence import ALGORITHMS
 from improvable.inference.intervals import disparities
 from improvable.inference.tally import Tally, merge_tallies
-from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
+from improvable.procedure.cautions import (
+    capacity_cautions,
+    emit,
+    gap_cautions,
+    gather,
+    overlap_cautions,
+    share_cautions,
+)
 from improvable.procedure.checkpoint import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.evaluate import Contest, conclude, count_contests, decide_alone, max_cells
 from improvable.procedure.importance import drivers, importance
@@ -182,7 +189,8 @@ def _count(ready: Prepared, fitted: Sequence[Fitted]) -> tuple[Tally, ...]:
     for one in fitted:
         steps = monotone_steps(ready.sample(one.part).rows, monotone) if monotone else {}
         candidate = None if one.selection.algorithm is None else steady(one.candidate)
-        contests.append(Contest(one.part, steady(one.status_quo), candidate, one.name, tuple(steps.items()), one.sight))
+        known = one.name, tuple(steps.items()), one.sight, one.outcomes
+        contests.append(Contest(one.part, steady(one.status_quo), candidate, *known))
     splitting, reading = ready.splitting, ready.reading
     return count_contests(ready.engine, reading, splitting, contests, ready.columns.read, splitting)
 
@@ -244,14 +252,20 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
         for one in fitted
     ]
     notes: dict[str, Any] = {"blocks": blocks, "reached": reached}
+    if last.unknown is not None:
+        notes["unknown"] = last.unknown
+        cautions += overlap_cautions(last.unknown["without_overlap"] or 0.0)
     if repetition == 1:  # if a feature holds the answer, the candidates of every repetition find it
         held_out, candidate = ready.held_out(last.part), steady(last.candidate)
         if len(held_out):
             decisions = decide(candidate, seen(held_out.rows, last.sight), last.name)
-            cautions += perfection_cautions(held_out, decisions, plan.design.question.outcome)
+            there = ~np.isnan(held_out.outcomes[None])
+            cautions += perfection_cautions(held_out.known(), decisions[there], plan.design.question.outcome)
         if last.selection.algorithm is not None:
             keys, seed = ready.splitting.keys(held_out), seed_of(ready.seed, repetition, SHUFFLING)
             drove = drivers(candidate, held_out, ready.features.columns, keys, seed, last.name)
+            if last.outcomes is not None:
+                held_out = last.outcomes.impute(held_out).sample(held_out, plan.design.question.lower_is_better)
             weighed = importance(candidate, plan.design, held_out, drove, keys, seed, last.name)
             notes |= {"drivers": drove, "importance": weighed}
     none = f"rule '{plan.rule.name}' found no candidate"

@@ -276,9 +276,9 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
         one.member.shape != (strata,) or not set(one.member) <= set(range(least, len(one.levels))) for one in attributes
     ):
         raise ValueError("groups of another shape")
-    if levels > MAX_LEVELS or question.draws * strata * len(design.utilities) * 4 > MAX_DRAWN:
+    if levels > MAX_LEVELS or question.draws * strata * design.pairs * 4 > MAX_DRAWN:
         raise ReceivedError(f"asks for {question.draws:,} draws of {levels:,} groups, too many to draw again here")
-    shape = (strata, len(design.utilities), 2)
+    shape = (strata, design.pairs, 2)
     # In the paper's split the training rows choose the reference pair of groups; forward, the tested rows do.
     training = np.array(plain["training"], dtype=np.float64).reshape(shape) if split else None
     evidence = evidence_without_draws(design, attributes, counted, training)
