@@ -32,7 +32,7 @@ from improvable.procedure.unknown import impute, learn_outcomes
 from improvable.question.design import make_design
 from improvable.question.settings import Settings
 
-POPULATION = 4_000_000
+POPULATION = 1_000_000
 NAIVE = "unknown dropped"
 
 

@@ -107,7 +107,7 @@ class Reading:
     together: tuple[str, ...] = ()  # without a column of clusters: rows that are the same in these are one
     complete: bool = False  # no row of the data lacks a value, so that no batch need be searched for one
     membership: Membership | None = None  # where groups are known by probability
-    ends: tuple[float, float] | None = None  # the lowest and the highest outcome, if that is known and some are not
+    ends: tuple[float, float] | None = None  # the lowest and the highest outcome, if that is known
 
     @property
     def tested(self) -> tuple[Attribute, ...]:

@@ -38,7 +38,6 @@ from improvable.inference.evidence import Evidence
 from improvable.inference.influence import MAX_LEAN, Influence, effective_units, influence_of, left_out, sum_loads
 from improvable.inference.statistics import utilities_of
 from improvable.question.claim import Claim
-from improvable.question.design import UNKNOWN
 
 UNEVEN = 1e-9  # units that are worth less than one minus this of their number are uneven
 WEIGHTS, CLUSTERS = "weights", "clusters"
@@ -191,11 +190,11 @@ class RowCorrections:
 
     def correct(self, evidence: Evidence, claim: Claim) -> None:
         """Look for values not seen, and for margins."""
-        known = [m for m, one in enumerate(evidence.measures) if one.words not in UNKNOWN]
-        for m, pair in enumerate(self.pairs[: len(known)]):
+        number = evidence.bounded or len(self.pairs)
+        for m, pair in enumerate(self.pairs[:number]):
             bounds = evidence.measures[m].bounds
-            if pair is not None and len(known) < len(self.pairs):  # nothing was to be seen of unknown outcomes
-                unknown = self.vectors[..., U][:, m - len(known), CANDIDATE] != 0  # its unit, the last but so many
+            if pair is not None and evidence.bounded:  # nothing was to be seen of unknown outcomes
+                unknown = self.vectors[..., U][:, m - number, CANDIDATE] != 0
                 pair = replace(pair, selects=pair.selects & ~unknown[:, None])
             if pair is not None:
                 self._unseen(m, pair, m in evidence.asked)
@@ -204,8 +203,8 @@ class RowCorrections:
         for condition in conditions(evidence, claim):
             if condition.allows_loss and not evidence.measures[condition.measure].formula:
                 self._at_the_edge(condition, evidence)
-        for m in range(len(known), len(self.pairs)):  # what stands beside a utility moves with it (`unknown`)
-            self.sign[:, m], self.scale[:, m] = self.sign[:, m % len(known)], self.scale[:, m % len(known)]
+        for m in range(number, len(self.pairs)):  # what stands beside a utility moves with it (`unknown`)
+            self.sign[:, m], self.scale[:, m] = self.sign[:, m % number], self.scale[:, m % number]
 
     def _unseen(self, m: int, pair: TwoValues, asked: bool) -> None:
         for t, b in product((0, 1), range(self.cells.blocks)):

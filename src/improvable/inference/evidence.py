@@ -63,17 +63,21 @@ class Evidence:
             for attribute in self.attributes
         )
 
+    @property
+    def bounded(self) -> int:
+        """How many utilities have two more sums beside them; 0 where every outcome is known (`inference/unknown`)."""
+        there = self.measures[-1].words == UNKNOWN[-1] and self.sums.shape[1] == len(self.measures)
+        return len(self.measures) // (1 + len(UNKNOWN)) if there else 0
+
     @cached_property
     def ends(self) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
         """The lowest and the highest that utilities can be: by attribute, `values` and `drawn`.
 
-        They differ for a candidate that selects people whose outcomes are unknown. `values` are then its least
-        accurate, and beside them stands how far it is to the other end (`inference/unknown`).
+        They differ for a candidate that selects people whose outcomes are unknown; `values` are its least accurate.
         """
-        both = tuple(zip(self.values, self.drawn, strict=True))
-        if self.measures[-1].words != UNKNOWN[-1] or self.sums.shape[1] != len(self.measures):
+        both, number = tuple(zip(self.values, self.drawn, strict=True)), self.bounded
+        if not number:
             return both, both
-        number = len(self.measures) // (1 + len(UNKNOWN))
         better = np.array([self.better(m) for m in range(number)])[:, None]
 
         def end(values: FloatArray, side: int) -> FloatArray:

@@ -94,9 +94,7 @@ def contribute(
 
 def _moved(evidence: Evidence, near: float, width: float, unit: float) -> Evidence:
     """Evidence whose candidate gains `near` widths of accuracy, and whose widths become `width` and `unit` units."""
-    number = len(evidence.measures) // (1 + len(UNKNOWN))
-    if evidence.measures[-1].words != UNKNOWN[-1]:
-        return evidence
+    number = evidence.bounded
     better = np.array([evidence.better(m) for m in range(number)], dtype=np.float64)
 
     def move(sums: FloatArray) -> FloatArray:
@@ -112,14 +110,14 @@ def _moved(evidence: Evidence, near: float, width: float, unit: float) -> Eviden
 
 def unknown_shares(every: Sequence[Evidence]) -> dict[str, float]:
     """By group, how much of a unit of unknown outcomes the candidate's accuracy moves by: for a mean, their share."""
-    unit = every[0].accuracy[0] - len(every[0].measures) // (1 + len(UNKNOWN))
+    unit = every[0].accuracy[0] - every[0].bounded  # from the end
     found = [np.concatenate([values[:, unit, CANDIDATE] for values in one.values]) for one in every]
     return dict(zip(every[0].groups, np.mean(found, axis=0).tolist(), strict=True))
 
 
 def best_case(evidence: Evidence) -> Evidence:
     """The same with every unknown outcome at the other end: what is ruled out must be ruled out there."""
-    return _moved(evidence, 1.0, -1.0, 0.0)
+    return _moved(evidence, 1.0, -1.0, 0.0) if evidence.bounded else evidence
 
 
 def p_at(every: Sequence[Evidence], claim: Claim, more: float) -> float:

@@ -9,7 +9,7 @@ from improvable._text import shown
 from improvable._typing import IntArray
 from improvable.algorithms.rules import keeps_state, runs_foreign_code
 from improvable.data.engines import Engine
-from improvable.errors import CAPACITY, CODE, LEVER, SHARES, UNKNOWN, Caution, DataError, ImprovableWarning
+from improvable.errors import CAPACITY, CODE, LEVER, SHARES, Caution, DataError, ImprovableWarning
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.intervals import Disparity
 from improvable.inference.test import Assessment
@@ -114,15 +114,6 @@ def share_cautions(shares: Sequence[float], rows: int, hint: str = "") -> list[C
         f"accuracy and gap. {hint}"
     )
     return [Caution(SHARES, text.rstrip())]
-
-
-def overlap_cautions(share: float) -> list[Caution]:
-    """How many of those whose outcome is unknown are like nobody whose outcome was seen."""
-    text = (
-        f"{share:.0%} of those whom the candidate selects without a known outcome are like nobody whose outcome was "
-        "seen; there the verdict rests on a linear model of the outcome."
-    )
-    return [Caution(f"{UNKNOWN} overlap", text)] if share >= 0.005 else []
 
 
 def gather(by_repetition: Sequence[Sequence[Caution]]) -> list[Caution]:

@@ -25,14 +25,7 @@ from improvable.inference.cells import CANDIDATE
 from improvable.inference.evidence import ALGORITHMS
 from improvable.inference.intervals import disparities
 from improvable.inference.tally import Tally, merge_tallies
-from improvable.procedure.cautions import (
-    capacity_cautions,
-    emit,
-    gap_cautions,
-    gather,
-    overlap_cautions,
-    share_cautions,
-)
+from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
 from improvable.procedure.checkpoint import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.evaluate import Contest, conclude, count_contests, decide_alone, max_cells
 from improvable.procedure.importance import drivers, importance
@@ -41,6 +34,7 @@ from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.procedure.screen import perfection_cautions
 from improvable.procedure.select import Fitted, complete_status_quo, fit_parts, select_on_all_rows
 from improvable.procedure.split import ALL_ROWS, DRAWING, SHUFFLING, seed_of
+from improvable.procedure.unknown import overlap_cautions
 from improvable.question.challenge import refuse_without_value
 from improvable.question.settings import Settings
 from improvable.question.utility import averages_over_selected
@@ -254,7 +248,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     notes: dict[str, Any] = {"blocks": blocks, "reached": reached}
     if last.unknown is not None:
         notes["unknown"] = last.unknown
-        cautions += overlap_cautions(last.unknown["without_overlap"] or 0.0)
+        cautions += overlap_cautions(last.unknown)
     if repetition == 1:  # if a feature holds the answer, the candidates of every repetition find it
         held_out, candidate = ready.held_out(last.part), steady(last.candidate)
         if len(held_out):

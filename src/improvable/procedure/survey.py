@@ -197,7 +197,9 @@ def survey(
         cautions.append(Caution(PROBABILITIES, f"groups are known by probability only. {ASSUMED[question.assume]}"))
     if question.unknown_outcomes is not None:
         assumed = f"by at most {question.unknown_outcomes:g} from that of others with the same features"
-        cautions.append(Caution(UNKNOWN, f"where '{question.outcome}' is unknown, its mean differs {assumed}."))
+        cautions.append(
+            Caution(UNKNOWN, f"where '{question.outcome}' is unknown, its mean is assumed to differ {assumed}.")
+        )
     attributes = groups.grouping.attributes
     check_claim(question.claim, [one.levels for one in attributes], [measure.label for measure in question.accuracy])
     if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
@@ -223,7 +225,7 @@ def survey(
         together=together,
         complete=not seen.dropped,
         membership=membership,
-        ends=_ends(seen, design),
+        ends=question.outcome_range or ((0.0, 1.0) if set(seen.outcomes[question.outcome]) <= {0.0, 1.0} else None),
     )
     clusters = None
     if question.cluster is not None or together:
@@ -233,14 +235,6 @@ def survey(
             clusters = None
         reading = replace(reading, clustered=clusters is not None)
     return Surveyed(seen, reading, kept, clusters, tuple(cautions))
-
-
-def _ends(seen: Survey, design: Design) -> tuple[float, float] | None:
-    """The lowest and the highest outcome that there can be, where some are unknown and this is known."""
-    question = design.question
-    if question.unknown_outcomes is None or question.outcome_range is not None:
-        return question.outcome_range
-    return (0.0, 1.0) if set(seen.outcomes[question.outcome]) <= {0.0, 1.0} else None
 
 
 def _check_clusters(keys: Keys, name: str) -> tuple[Clusters, list[Caution]]:

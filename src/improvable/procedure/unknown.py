@@ -18,6 +18,7 @@ From the outcome's range up, delta says nothing, and unknown outcomes are counte
 model. A comparison, which has no training rows, takes no other delta.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,12 +34,13 @@ from improvable.algorithms.rules.predictive import predictive_rule
 from improvable.data.frame import Rows
 from improvable.data.keys import mix
 from improvable.data.sample import Reading, Sample
-from improvable.errors import DataError
+from improvable.errors import UNKNOWN, Caution, DataError
 from improvable.inference.bootstrap import child
 from improvable.inference.unknown import Imputed, check_utilities
 
 E_MIN = 0.2
 MIN_SEEN = 20  # rows with outcomes, to learn a model from
+MIN_THIN = 0.005  # a smaller share without overlap is not worth a caution
 FEW = 100  # rows on which it is looked at whether utilities can be bounded
 OUTCOMES = 7  # the child of a rule's seed that orders rows into the folds of the models
 DRAW = np.uint64(0x756E6B6E6F776E2E)  # keeps outcomes that are drawn apart from other uses of rows' keys
@@ -154,6 +156,15 @@ def learn_outcomes(training: Training, reading: Reading, level: float) -> Outcom
     made = OutcomeModel(*about, models[0], tuple(models[1:]), seen, float(scipy.special.stdtrit(FOLDS - 1, 1 - level)))
     span = float(np.ptp(outcome[known] if reading.ends is None else reading.ends))
     return replace(made, benchmark=_benchmark(made, training.sample.known()), span=span)
+
+
+def overlap_cautions(facts: Mapping[str, float | None]) -> list[Caution]:
+    share = facts["without_overlap"] or 0.0
+    text = (
+        f"{share:.0%} of those whom the candidate selects without a known outcome are like nobody whose outcome was "
+        "seen; there the verdict rests on a linear model of the outcome."
+    )
+    return [Caution(f"{UNKNOWN} overlap", text)] if share >= MIN_THIN else []
 
 
 def _line(model: Any, matrix: FloatArray) -> FloatArray:
