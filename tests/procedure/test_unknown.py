@@ -218,6 +218,29 @@ def test_a_subset_selects_nobody_new(rule: str) -> None:
     assert (np.asarray(algorithm.decide(rows)) <= rows["old"].to_numpy()).all()
 
 
+def test_other_utilities_schemes_and_features_work_too() -> None:
+    """Outcomes that must be 0 and 1, the paper's split, the normal limit, several columns of groups, texts and holes."""
+    rows = lender(700).with_columns(
+        job=pl.Series(np.random.default_rng(3).choice(["x", "y", "z"], 700)), hole=pl.when(pl.col("id") % 7 > 0).then("x2"),
+        sex=pl.when(pl.col("id") % 3 == 0).then(pl.lit("f")).otherwise(pl.lit("m")),
+    )  # fmt: skip
+    every: list[dict[str, Any]] = [
+        {
+            "accuracy": "positive_predictive_value",
+            "fairness": "selection_rate",
+            "features": ["x0", "x1", "job", "hole"],
+        },
+        {"test": Test(scheme="split", draws=200, repetitions=2), "group": ["group", "sex"]},
+        {"test": Test(method="delta", draws=200, repetitions=2), "claim": Claim(overall="population")},
+    ]
+    for more in every:
+        how = ASKED | {"outcome": "y", "capacity": 0.4, "test": QUICK, "read": Read(unknown_outcomes=0.02)} | more
+        facts = improvable.audit(rows, **how).to_dict()["unknown"]
+        assert facts is not None
+        assert facts["curve"][0]["p_value"] <= facts["curve"][-1]["p_value"]
+        assert all(0 < (share or 0) < 1 for share in facts["selected"].values())
+
+
 @pytest.mark.parametrize("most", [0.0, 0.15])
 def test_few_who_are_new_are_selected(most: float) -> None:
     rows = lender(3000)

@@ -259,7 +259,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
             keys, seed = ready.splitting.keys(held_out), seed_of(ready.seed, repetition, SHUFFLING)
             drove = drivers(candidate, held_out, ready.features.columns, keys, seed, last.name)
             if last.outcomes is not None:
-                held_out = last.outcomes.impute(held_out).sample(held_out, plan.design.question.lower_is_better)
+                held_out = last.outcomes.teach(held_out, plan.design.question.outcome)
             weighed = importance(candidate, plan.design, held_out, drove, keys, seed, last.name)
             notes |= {"drivers": drove, "importance": weighed}
     none = f"rule '{plan.rule.name}' found no candidate"
