@@ -219,9 +219,10 @@ def test_a_subset_selects_nobody_new(rule: str) -> None:
 
 
 def test_other_utilities_schemes_and_features_work_too() -> None:
-    """Outcomes that must be 0 and 1, the paper's split, the normal limit, several columns of groups, texts and holes."""
+    """Outcomes that must be 0 and 1, the paper's split, the normal limit, two columns of groups, texts and holes."""
     rows = lender(700).with_columns(
-        job=pl.Series(np.random.default_rng(3).choice(["x", "y", "z"], 700)), hole=pl.when(pl.col("id") % 7 > 0).then("x2"),
+        job=pl.Series(np.random.default_rng(3).choice(["x", "y", "z"], 700)),
+        hole=pl.when(pl.col("id") % 7 > 0).then("x2"),
         sex=pl.when(pl.col("id") % 3 == 0).then(pl.lit("f")).otherwise(pl.lit("m")),
     )  # fmt: skip
     every: list[dict[str, Any]] = [
