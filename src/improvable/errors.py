@@ -62,8 +62,8 @@ class ImprovableWarning(UserWarning):
     """Something a reader of the result must know; also kept in ``result.warnings``."""
 
 
-BESIDE_VERDICT = CAPACITY, SHARES, LEVER, COPIES, CODE, PROBABILITIES = (
-    "capacity", "shares", "lever", "copies", "code", "probabilities",
+BESIDE_VERDICT = CAPACITY, SHARES, LEVER, COPIES, CODE, PROBABILITIES, UNKNOWN = (
+    "capacity", "shares", "lever", "copies", "code", "probabilities", "unknown",
 )  # fmt: skip
 """First words of the kinds of cautions that belong beside the verdict."""
 

@@ -141,7 +141,7 @@ OTHER: dict[str, Any] = {
     "method": "delta", "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest", "positive": "yes",
     "na": ["9"], "strip": True, "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two",
     "stratum": "s", "rule_source": "digest", "duplicates": "keep", "challenge_source": "drand:1",
-    "direction": "as stated", "outcome_range": [0, 9],
+    "direction": "as stated", "outcome_range": [0, 9], "unknown_outcomes": 0.1, "subset": True, "max_unknown": 0.1,
 }  # fmt: skip
 
 

@@ -24,7 +24,8 @@ FLAT: dict[str, Any] = {
     "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two", "engine": "arrow", "duplicates": "keep",
     "groups": ["a", "b"], "cross": True, "min_group": 5, "small": "pool",
     "probabilities": {"a": "p_a", "b": "p_b"}, "assume": "group only", "known": "k", "rake": {"a": 0.4, "b": 0.6},
-    "monotone": {"x": "+"}, "selection_gap": 0.1, "group_blind": False,
+    "monotone": {"x": "+"}, "selection_gap": 0.1, "group_blind": False, "unknown_outcomes": 0.1,
+    "subset": True, "max_unknown": 0.1,
 }  # fmt: skip
 PLAIN: dict[str, Any] = {"outcome": "y", "group": "g", "status_quo": "d"}
 

@@ -20,7 +20,7 @@ how_to_test <- function(scheme = NULL, repetitions = NULL, train_fraction = NULL
 #' How the data are read, and what their values mean.
 read_as <- function(positive = NULL, outcome_range = NULL, direction = NULL, na = NULL, strip = NULL,
                     drop_missing = NULL, separator = NULL, encoding = NULL, decimal = NULL, sheet = NULL,
-                    engine = NULL, duplicates = NULL) {
+                    engine = NULL, duplicates = NULL, unknown_outcomes = NULL) {
   setting("Read", mget(names(formals())))
 }
 
@@ -31,7 +31,8 @@ group_levels <- function(only = NULL, cross = NULL, min_group = NULL, small = NU
 }
 
 #' What a candidate must respect.
-constraints <- function(monotone = NULL, selection_gap = NULL, group_blind = NULL) {
+constraints <- function(monotone = NULL, selection_gap = NULL, group_blind = NULL, subset = NULL,
+                        max_unknown = NULL) {
   setting("Constraints", mget(names(formals())))
 }
 

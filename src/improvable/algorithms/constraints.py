@@ -1,7 +1,7 @@
 """Constraints on candidates, stated once: honored by every rule that can, refused by those that cannot."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import narwhals as nw
@@ -28,6 +28,11 @@ class Limits(Constraints):
     same_share: bool = False  # the capacity is the status quo's share of training rows, which a plan does not know yet
 
     @property
+    def sees_status_quo(self) -> bool:
+        """Whether the candidate is shown whom the status quo selects (`unseen`)."""
+        return self.subset or self.max_unknown is not None
+
+    @property
     def active(self) -> list[str]:
         """The constraints that a rule must honor."""
         asked = {
@@ -43,6 +48,8 @@ class Limits(Constraints):
             "monotone": {name: "+" if sign > 0 else "-" for name, sign in self.monotone.items()},
             "selection_gap": self.selection_gap,
             "group_blind": self.group_blind,
+            "subset": self.subset,
+            "max_unknown": self.max_unknown,
         }
 
 
@@ -57,8 +64,11 @@ def make_limits(constraints: Constraints, capacity: float | str | None) -> Limit
         raise OptionError(f"`selection_gap` is {selection_gap:g}.", "It is a difference of rates, from 0 to below 1.")
     same_share = capacity == SAME_SHARE
     share = None if capacity is None or same_share else check_capacity(capacity)
-    blind = constraints.group_blind
-    return Limits(monotone=signs, selection_gap=selection_gap, group_blind=blind, capacity=share, same_share=same_share)
+    most = constraints.max_unknown
+    if most is not None and not 0 <= most < 1:
+        raise OptionError(f"`max_unknown` is {most:g}.", "It is a share of those selected, from 0 to below 1.")
+    given: dict[str, Any] = {one.name: getattr(constraints, one.name) for one in fields(Constraints)}
+    return Limits(**given | {"monotone": signs}, capacity=share, same_share=same_share)
 
 
 def check_features(limits: Limits, rows: Rows, features: Sequence[str]) -> None:

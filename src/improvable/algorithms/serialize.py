@@ -38,6 +38,7 @@ TRUSTED = frozenset(
         "improvable.algorithms.rules.lasso": "BoundedLinearRegression FoldedLasso",
         "improvable.algorithms.rules.selection_gap": "GroupGuess PenalizedScore",
         "improvable.algorithms.rules.variations": "BlendedScore",
+        "improvable.algorithms.unseen": "BothSelect LoweredScore",
         "polars.datatypes.classes": "Date Datetime",
         "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
         "sklearn.tree._tree": "Tree",

@@ -130,6 +130,6 @@ def protocol_template(given: Places, missing: Places, name: str) -> str:
             if here in missing:
                 lines.append(f"# FILL IN. {shown(missing[here])}")
             choices = f" ({' or '.join(setting.choices)})" if setting.choices else ""
-            value = f"<{setting.kind.words}>" if value == "None" else value
+            value = f"<{setting.kind.words}>" if value == "null" else value
             lines.append(f"{'' if here in given else '# '}{key} = {value}  # {setting.help}{choices}")
     return "\n".join(lines) + "\n"

@@ -70,6 +70,7 @@ def make_columns(
     inputs = [name for algorithm in algorithms for name in algorithm.features]
     roles = [name for name in (*design.outcome_columns, target, *numbers, question.weight) if name is not None]
     numeric, labels = tuple(dict.fromkeys(roles)), tuple(design.label_columns)
+    complete = tuple(name for name in numeric if question.unknown_outcomes is None or name != question.outcome)
     beside = [name for name in (row_id, design.groups.known) if name is not None]
     roles = [*numeric, *labels, *inputs, *beside]
     require_columns(available, roles)
@@ -83,7 +84,7 @@ def make_columns(
     unknown = any(one.anything for one in algorithms) or any(utility.reads_rows for utility in design.utilities)
     asked = dict.fromkeys([question.outcome, *question.group, *in_use, *algorithms[0].features])
     return Columns(
-        numeric=numeric,
+        numeric=complete,
         labels=labels,
         in_use=in_use,
         features=tuple(name for name in chosen if name not in taken),

@@ -30,7 +30,8 @@ Seen = dict[str, Counter[float]]
 
 def few_values(rows: Rows, names: Sequence[str]) -> Seen:
     """The distinct values of columns, as far as they are few, with how often each occurs."""
-    found = {name: np.unique(rows.numbers(name), return_counts=True) for name in names}
+    known = {name: values[~np.isnan(values)] for name in names for values in [rows.numbers(name)]}
+    found = {name: np.unique(values, return_counts=True) for name, values in known.items()}
     return {name: _few(Counter(dict(zip(*map(np.ndarray.tolist, two), strict=True)))) for name, two in found.items()}
 
 

@@ -1,7 +1,7 @@
 """Rows with everything that the design reads of them: groups, outcomes, weights, clusters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,20 @@ class Sample:
         whole = whole[:, whole.any(axis=0)]
         return whole, np.asarray(np.linalg.lstsq(whole, self.spread.factors, rcond=None)[0], dtype=np.float64)
 
+    def with_outcome(self, values: FloatArray) -> "Sample":
+        """The same rows with other values of the audit's own outcome."""
+        return replace(self, outcomes={**self.outcomes, None: values})
+
+    def filled(self) -> "Sample":
+        """The same rows with 0 for outcomes that are unknown."""
+        outcome = self.outcomes[None]
+        return self.with_outcome(np.where(np.isnan(outcome), 0.0, outcome))
+
+    def known(self) -> "Sample":
+        """The rows whose outcome is known."""
+        unknown = np.isnan(self.outcomes[None])
+        return self.take(np.flatnonzero(~unknown)) if unknown.any() else self
+
     def by_stratum(self) -> tuple[IntArray, "Sample"]:
         """Where groups are known by probability: a row for each stratum that it counts for, weighed by its share.
 
@@ -102,6 +116,7 @@ class Reading:
     together: tuple[str, ...] = ()  # without a column of clusters: rows that are the same in these are one
     complete: bool = False  # no row of the data lacks a value, so that no batch need be searched for one
     membership: Membership | None = None  # where groups are known by probability
+    ends: tuple[float, float] | None = None  # the lowest and the highest outcome, if that is known
 
     @property
     def tested(self) -> tuple[Attribute, ...]:

@@ -75,6 +75,8 @@ class GroupGap:
     references: tuple[tuple[int, int], ...]
     direction: float = 1.0  # what values were multiplied by: -1 where a protected group is worse off with a higher one
     relative: int = 0  # 0, 1, -1: whether the gap is a share of the higher value; see `gap_between`
+    # where outcomes are unknown, `values` and `drawn` are the lowest that utilities can be, and these the highest
+    highest: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def reference(self) -> tuple[int, int]:
@@ -100,10 +102,12 @@ class GroupGap:
         return claim.gap_delta(self.label)
 
     def between(self, pair: tuple[int, int], algorithm: int) -> tuple[float, FloatArray]:
-        """An algorithm's gap between two groups, on the sample and on the draws."""
+        """An algorithm's gap between two groups, at its widest, on the sample and on the draws."""
+        low = self.values, self.drawn
+        high = low if self.highest is None or pair[0] == pair[1] else self.highest
         values, drawn = (
-            gap_between(x[..., pair[0], algorithm], x[..., pair[1], algorithm], self.relative)
-            for x in (self.values, self.drawn)
+            gap_between(above[..., pair[0], algorithm], below[..., pair[1], algorithm], self.relative)
+            for above, below in zip(high, low, strict=True)
         )
         return float(values), drawn
 
@@ -126,13 +130,17 @@ class GroupGap:
 
     def folded(self) -> Contrast:
         """The widest gap of either algorithm, the paper's absolute value."""
-        by_algorithm = (np.moveaxis(x, -2, -1) for x in (self.values, self.drawn))
-        return Contrast(*(unfairness(x, self.protected, self.relative) for x in by_algorithm))
+        found = [self.values, self.drawn]
+        for part, low in enumerate(found):
+            high = None if self.highest is None else np.moveaxis(self.highest[part], -2, -1)
+            found[part] = unfairness(np.moveaxis(low, -2, -1), self.protected, self.relative, high)
+        return Contrast(*found)
 
     def slopes(self, pair: tuple[int, int], algorithm: int) -> tuple[float, float]:
         """By how much an algorithm's gap between two groups moves with the value of either."""
-        above, below = self.values[list(pair), algorithm].tolist()
-        return gap_slopes(above, below, self.relative)
+        high = self.values if self.highest is None else self.highest[0]
+        above, below = high[pair[0], algorithm], self.values[pair[1], algorithm]
+        return gap_slopes(float(above), float(below), self.relative)
 
 
 def gap_statistics(gap: Contrast, delta: float, form: Form) -> Statistic:
@@ -159,13 +167,14 @@ def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
         for a, attribute in enumerate(evidence.attributes):
             protected = attribute.place_of(claim.protected)
             direction, relative = evidence.direction(measure, protected), evidence.relative(measure, protected)
-            values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
+            (values, drawn), highest = evidence.turned(a, measure, direction)
             references: tuple[tuple[int, int], ...] = (evidence.reference(a, measure, protected),)
             if evidence.chooses_here:
                 before = values[:, STATUS_QUO], drawn[..., STATUS_QUO]
                 references = contact_set(*before, references[0], evidence.units, protected, relative)
             label = evidence.measures[measure].label
-            yield GroupGap(measure, label, attribute, protected, values, drawn, references, direction, relative)
+            which = measure, label, attribute, protected
+            yield GroupGap(*which, values, drawn, references, direction, relative, highest)
 
 
 def asked(evidence: Evidence, claim: Claim) -> Iterator[Gain | GroupGap]:

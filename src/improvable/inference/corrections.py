@@ -32,7 +32,7 @@ import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.inference.bootstrap import Drawable
-from improvable.inference.cells import Cells, RowsInClusters, U, W, by_utility, join, some_cells, vectors_of
+from improvable.inference.cells import CANDIDATE, Cells, RowsInClusters, U, W, by_utility, join, some_cells, vectors_of
 from improvable.inference.components import Condition, conditions
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import MAX_LEAN, Influence, effective_units, influence_of, left_out, sum_loads
@@ -190,8 +190,12 @@ class RowCorrections:
 
     def correct(self, evidence: Evidence, claim: Claim) -> None:
         """Look for values not seen, and for margins."""
-        for m, pair in enumerate(self.pairs):
+        number = evidence.bounded or len(self.pairs)
+        for m, pair in enumerate(self.pairs[:number]):
             bounds = evidence.measures[m].bounds
+            if pair is not None and evidence.bounded:  # nothing was to be seen of unknown outcomes
+                unknown = self.vectors[..., U][:, m - number, CANDIDATE] != 0
+                pair = replace(pair, selects=pair.selects & ~unknown[:, None])
             if pair is not None:
                 self._unseen(m, pair, m in evidence.asked)
             elif bounds is not None:
@@ -199,6 +203,8 @@ class RowCorrections:
         for condition in conditions(evidence, claim):
             if condition.allows_loss and not evidence.measures[condition.measure].formula:
                 self._at_the_edge(condition, evidence)
+        for m in range(number, len(self.pairs)):  # what stands beside a utility moves with it (`unknown`)
+            self.sign[:, m], self.scale[:, m] = self.sign[:, m % number], self.scale[:, m % number]
 
     def _unseen(self, m: int, pair: TwoValues, asked: bool) -> None:
         for t, b in product((0, 1), range(self.cells.blocks)):

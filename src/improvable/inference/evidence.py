@@ -11,11 +11,13 @@ from improvable._typing import BoolArray, FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import STATUS_QUO
 from improvable.inference.statistics import drawn_utilities, reference_pair, utilities_of, with_formulas
+from improvable.question.design import UNKNOWN
 from improvable.question.utility import Measure
 
 AlgorithmName = Literal["status_quo", "candidate"]
 ALGORITHMS: tuple[AlgorithmName, AlgorithmName] = ("status_quo", "candidate")  # at index `STATUS_QUO`, `CANDIDATE`
 EVERYONE = "everyone"
+Ends = tuple[FloatArray, FloatArray]  # utilities on the sample, (groups, measures, 2), and on the draws
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,38 @@ class Evidence:
             self._drawn(_by_level(self.sums[None], attribute)[0], _by_level(self.draws, attribute))
             for attribute in self.attributes
         )
+
+    @property
+    def bounded(self) -> int:
+        """How many utilities have two more sums beside them; 0 where every outcome is known (`inference/unknown`)."""
+        there = self.measures[-1].words == UNKNOWN[-1] and self.sums.shape[1] == len(self.measures)
+        return len(self.measures) // (1 + len(UNKNOWN)) if there else 0
+
+    @cached_property
+    def ends(self) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
+        """The lowest and the highest that utilities can be: by attribute, `values` and `drawn`.
+
+        They differ for a candidate that selects people whose outcomes are unknown; `values` are its least accurate.
+        """
+        both, number = tuple(zip(self.values, self.drawn, strict=True)), self.bounded
+        if not number:
+            return both, both
+        better = np.array([self.better(m) for m in range(number)])[:, None]
+
+        def end(values: FloatArray, side: int) -> FloatArray:
+            near, width = values[..., :number, :], values[..., number : 2 * number, :]
+            return np.asarray(np.where(better == side, near + side * width, near))
+
+        low, high = (tuple((end(one, side), end(drawn, side)) for one, drawn in both) for side in (-1, 1))
+        return low, high
+
+    def turned(self, a: int, measure: int, direction: float) -> tuple[Ends, Ends | None]:
+        """A utility times a direction, on the sample and on draws: the lowest it can be; the highest, if another."""
+        ends = self.ends[:: int(direction)]
+        low, high = (
+            (direction * one[:, measure], direction * drawn[:, :, measure]) for one, drawn in (e[a] for e in ends)
+        )
+        return low, high if ends[0] is not ends[1] else None
 
     @property
     def asked(self) -> tuple[int, ...]:

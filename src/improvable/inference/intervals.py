@@ -116,7 +116,12 @@ def wilson(rate: float, rows: float, level: float) -> tuple[float, float]:
 
 
 def gap_interval(
-    values: FloatArray, drawn: FloatArray, level: float, protected: int | None = None, relative: int = 0
+    values: FloatArray,
+    drawn: FloatArray,
+    level: float,
+    protected: int | None = None,
+    relative: int = 0,
+    highest: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[float, float]:
     """The smallest and the largest gap that simultaneous intervals of all differences allow.
 
@@ -126,15 +131,20 @@ def gap_interval(
 
     `values`, (groups,), and `drawn`, (Q, groups), are utilities under one algorithm, turned so that a protected group,
     in whose favor the gap is one-sided, is worse off with a lower one. A draw in which one is undefined can only widen
-    the interval. `relative` is that of `gap_between`.
+    the interval. `relative` is that of `gap_between`. Where these are the lowest that utilities can be, `highest` has
+    the highest, and the gap is the widest that there can be.
     """
     order = np.argsort(-values, kind="stable").tolist()
     pairs = list(combinations(order, 2)) if protected is None else [(g, protected) for g in order if g != protected]
+    if highest is not None and protected is None:
+        pairs += [(h, g) for g, h in pairs]
     above, below = ([pair[side] for pair in pairs] for side in (0, 1))
-    found = gap_between(values[above], values[below], relative)
-    draws = gap_between(drawn[:, above], drawn[:, below], relative)
+    top, tops = highest or (values, drawn)
+    found = gap_between(top[above], values[below], relative)
+    draws = gap_between(tops[:, above], drawn[:, below], relative)
     low, high = _at_once(found, draws, level)
-    ends = np.array([_folded(end, protected is not None, relative) for end in (low, high)])
+    one_sided = protected is not None or highest is not None
+    ends = np.array([_folded(end, one_sided, relative) for end in (low, high)])
     least = np.where((low <= 0) & (high >= 0), 0.0, ends.min(axis=0))
     return float(least.max()), float(ends.max())
 
@@ -232,10 +242,19 @@ def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
             for high, low in combinations(sorted(range(len(favored)), key=lambda g: (-favored[g], g)), 2):
                 name = "1 - {1} / {0}" if relative else "{0} minus {1}"
                 pair = name.format(attribute.levels[high], attribute.levels[low])
-                gap, gaps_drawn = (gap_between(x[..., high, :], x[..., low, :], relative) for x in (values, drawn))
+                gap, gaps_drawn = _between(evidence, a, measure, (high, low), relative)
                 own = [interval(float(gap[t]), gaps_drawn[:, t], 1 - alpha) for t in (STATUS_QUO, CANDIDATE)]
                 out += _changes(label, pair, gap, gaps_drawn, alpha, own)
     return out
+
+
+def _between(evidence: Evidence, a: int, m: int, pair: tuple[int, int], relative: int) -> tuple[FloatArray, FloatArray]:
+    """The gap between two groups under both algorithms, at its widest: on the sample, (2,), and on the draws."""
+    values, drawn = (
+        gap_between(above[..., pair[0], m, :], below[..., pair[1], m, :], relative)
+        for below, above in zip(*(end[a] for end in evidence.ends), strict=True)
+    )
+    return values, drawn
 
 
 def _changes(
@@ -294,9 +313,13 @@ def utility(every: Sequence[Evidence], a: int, g: int, m: int, t: int, level: fl
 
 def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | None, level: float) -> Spread:
     direction, relative = every[0].direction(m, protected), every[0].relative(m, protected)
-    both = [(direction * one.values[a][:, m, t], direction * one.drawn[a][:, :, m, t]) for one in every]
-    estimates = [float(unfairness(values, protected, relative)) for values, _ in both]
-    return _voted(estimates, (gap_interval(values, drawn, level, protected, relative) for values, drawn in both))
+    found, intervals = [], []
+    for one in every:
+        low, high = one.turned(a, m, direction)
+        top = None if high is None or t == STATUS_QUO else (high[0][:, t], high[1][..., t])
+        found.append(float(unfairness(low[0][:, t], protected, relative, None if top is None else top[0])))
+        intervals.append(gap_interval(low[0][:, t], low[1][..., t], level, protected, relative, top))
+    return _voted(found, intervals)
 
 
 def combine_all(every: Sequence[Evidence], claim: Claim, gaps: Sequence[Disparity], level: float) -> list[Combined]:
@@ -319,9 +342,8 @@ def combine_all(every: Sequence[Evidence], claim: Claim, gaps: Sequence[Disparit
         if len(levels) == 2:  # of more groups the rows chose the pair: an interval of it alone would be too narrow
             g, h = levels.index(gap.higher), levels.index(gap.lower)
             relative = int(first.measures[m].between == "ratio")
-            values = [gap_between(one.values[a][g, m], one.values[a][h, m], relative) for one in every]
-            drawn = [gap_between(one.drawn[a][:, g, m], one.drawn[a][:, h, m], relative) for one in every]
-            found = tuple(combined([float(v[t]) for v in values], [d[:, t] for d in drawn], level) for t in both)
+            pairs = [_between(one, a, m, (g, h), relative) for one in every]
+            found = tuple(combined([float(v[t]) for v, _ in pairs], [d[:, t] for _, d in pairs], level) for t in both)
             out.append(Combined("difference", gap.measure, f"{gap.higher} minus {gap.lower}", found))
         found = tuple(widest(every, a, m, t, protected, level) for t in both)
         out.append(Combined("gap", gap.measure, gap.attribute, found))

@@ -95,14 +95,21 @@ def gap_slopes(above: float, below: float, relative: int = 0) -> tuple[float, fl
     return (below / whole**2, -1 / whole) if relative > 0 else (1 / whole, above / whole**2)
 
 
-def unfairness(values: FloatArray, protected: int | None = None, relative: int = 0) -> FloatArray:
+def unfairness(
+    values: FloatArray, protected: int | None = None, relative: int = 0, highest: FloatArray | None = None
+) -> FloatArray:
     """How uneven utilities are, shape (..., groups) -> (...).
 
     The largest gap between any two groups, for two groups |F_r - F_b|. With a protected group, how far it falls short
     of the best-off group: the positive part instead of the absolute value (Remark 2). `relative` is that of
-    `gap_between`.
+    `gap_between`. Where `values` are the lowest that utilities can be, `highest` has the highest.
     """
     groups = np.moveaxis(values, -1, 0)
+    if highest is not None:
+        above = np.moveaxis(highest, -1, 0)
+        pairs = [(g, h) for g, h in ordered_pairs(len(groups), protected) if g != h]
+        every = [gap_between(above[g], groups[h], relative) for g, h in pairs]
+        return reduce(np.maximum, every, *([] if protected is None else [0 * groups[protected]]))
     worst = reduce(np.minimum, groups) if protected is None else groups[protected]
     return gap_between(reduce(np.maximum, groups), worst, relative)
 

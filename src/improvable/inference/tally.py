@@ -31,6 +31,7 @@ from improvable.inference.corrections import Corrected, prepare
 from improvable.inference.diagnostics import KINDS, crossed_array, crossed_sums
 from improvable.inference.evidence import EVERYONE, Evidence, everyone_in, members
 from improvable.inference.moments import Moments, add, collapse, draw_normal, most_cells, settle
+from improvable.inference.unknown import Imputed, contribute
 from improvable.question.claim import Claim
 from improvable.question.design import Design
 from improvable.question.utility import check_decisions
@@ -119,16 +120,22 @@ class Tally:
         return totals[1] / totals[0], totals[2] / totals[0]
 
 
-def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, FloatArray]) -> Tally:
-    """Count what the rows of a batch contribute under two algorithms."""
-    grouping = sample.grouping
+def tally_rows(
+    design: Design, sample: Sample, decisions: tuple[FloatArray, FloatArray], imputed: Imputed | None = None
+) -> Tally:
+    """Count what the rows of a batch contribute under two algorithms, with what missing outcomes are counted as."""
+    grouping, question = sample.grouping, design.question
     vectors = np.empty((0, len(design.utilities), 2, 2))
     if len(sample):
         for decision, whose in zip(decisions, ("status quo", "candidate"), strict=True):
             check_decisions(decision, design.utilities, whose)
         _check_range(design, sample)
-        vectors = contributions(design.utilities, sample.rows, sample.outcomes, decisions, sample.weights)
-    width, parts, spread = 4 * len(design.utilities), None, sample.spread
+        outcomes = sample.outcomes if imputed is None else sample.filled().outcomes
+        vectors = contributions(design.utilities, sample.rows, outcomes, decisions, sample.weights)
+        sample = sample if imputed is None else imputed.sample(sample, question.lower_is_better)
+    if question.unknown_outcomes is not None:
+        vectors = contribute(design, sample, vectors, decisions[1], imputed)
+    width, parts, spread = 4 * design.pairs, None, sample.spread
     flat, codes, blocks = vectors.reshape(len(sample), width), grouping.codes, grouping.strata
     if spread is not None:
         wide = flat[:, None] * spread.factors[:, :, None] + 0.0
@@ -137,7 +144,7 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
     if sample.clusters is not None:
         counted = _count_in_clusters(flat, codes, sample.clusters, blocks)
     else:
-        counted = settle(count(flat, codes, blocks), most_cells(design.question.method))
+        counted = settle(count(flat, codes, blocks), most_cells(question.method))
     if spread is not None:
         row, sample = sample.by_stratum()
         grouping, decisions = sample.grouping, (decisions[0][row], decisions[1][row])
@@ -145,6 +152,7 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
     chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
     before, after = (one == sample.outcomes[None] for one in decisions)  # right, as the classification rate has it
     plain = np.all([(one == 0) | (one == 1) for one in (sample.outcomes[None], *decisions)], axis=0)
+    plain &= question.unknown_outcomes is None
 
     weighed: list[int] = []
     if sample.weights is not None:
@@ -179,7 +187,8 @@ def merge_tallies(one: Tally, other: Tally, most: float) -> Tally:
 
 def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> FloatArray:
     """The status quo's sums, shape (strata, utilities, 2)."""
-    vectors = contributions(design.utilities, sample.rows, sample.outcomes, [decision], sample.weights)
+    outcomes = sample.filled().outcomes
+    vectors = contributions(design.utilities, sample.rows, outcomes, [decision], sample.weights)
     if sample.spread is not None:
         return np.asarray(np.einsum("nmp,ns->smp", vectors[:, :, 0], sample.spread.factors))
     cells = count(vectors.reshape(len(sample), -1), sample.grouping.codes, sample.grouping.strata)
@@ -258,8 +267,10 @@ def evidence_without_draws(
     `training` are the status quo's sums on the training rows, (strata, utilities, 2). None takes them from these rows,
     and the test accounts for it that the reference pair of groups was chosen on them.
     """
-    shape = (attributes[0].member.size, len(design.utilities), 2, 2)
+    shape = (attributes[0].member.size, design.pairs, 2, 2)
     sums = counted.sums().reshape(shape)
+    if training is not None:
+        training = np.pad(training, ((0, 0), (0, design.pairs - training.shape[1]), (0, 0)))
     return Evidence(
         attributes=tuple(attributes),
         measures=design.measures,

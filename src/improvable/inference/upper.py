@@ -28,6 +28,7 @@ from improvable.inference.components import Gain, GroupGap, asked
 from improvable.inference.evidence import Evidence
 from improvable.inference.reference_pair import contact_set, kappa
 from improvable.inference.statistics import TIE, reference_pair
+from improvable.inference.unknown import best_case
 from improvable.question.claim import Claim, Form
 
 COARSE, HALVINGS = 8, 7  # steps from the top, then halvings of one of them: a bound is up to a thousandth too high
@@ -89,7 +90,7 @@ class Part:
 
 def parts_of(evidence: Evidence, claim: Claim, what: str, form: Form) -> list[Part]:
     """The conditions of a claim. The delta of `what`, accuracy or fairness, is in question; others have the claim's."""
-    parts, every = [], list(asked(evidence, claim))
+    parts, every = [], list(asked(best_case(evidence), claim))
     number = sum(1 if isinstance(part, Gain) else len(part.pairs) for part in every)
     reach = kappa(number + 1, evidence.units)
     gains = [part for part in every if isinstance(part, Gain)]

@@ -220,6 +220,7 @@ MEANINGS = {
     "dropped": "The result holds for the rows that remain. If rows are missing for a reason, it may not hold for all.",
     "group note": "This is how the groups were read.",
     "groups": "The result holds for the groups that were kept.",
+    "unknown": "Nobody has seen these outcomes. What is shown holds if they are what was assumed, in the worst case.",
     "probabilities": "Nobody knows who is in which group. Counts of people in a group are sums of probabilities.",
     "spanning": "Whole clusters are resampled, so rows that belong together are never treated as independent.",
     "useless": "These columns cannot help to predict anything.",

@@ -19,7 +19,7 @@ from improvable.data.io.csv import format_of
 from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recode import recode, values_of
 from improvable.data.sample import Reading
-from improvable.errors import DataError
+from improvable.errors import DataError, OptionError
 from improvable.inference.diagnostics import crossed_array
 from improvable.inference.intervals import disparities
 from improvable.procedure.cautions import (
@@ -37,6 +37,7 @@ from improvable.procedure.screen import check_direction, direction_of_counts
 from improvable.procedure.select import refuse_constant_score
 from improvable.procedure.split import ALL_ROWS, make_splitting
 from improvable.procedure.survey import survey
+from improvable.procedure.unknown import no_model
 from improvable.question.design import make_design
 from improvable.question.settings import Settings
 from improvable.question.utility import averages_over_selected
@@ -72,7 +73,11 @@ def run_comparison(
     keyed = make_splitting(question.seed, (), None, engine.columns)
     if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):
         engine = with_keys(engine, keyed.keying, keyed.columns)
-    (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read, keyed)
+    contest = Contest(ALL_ROWS, before, after, outcomes=no_model(reading))
+    if question.unknown_outcomes is not None and contest.outcomes is None:
+        hint = "Run an audit, or give the outcome's range, 1 of a 0/1 outcome: `unknown_outcomes=1`."
+        raise OptionError("a comparison has no training rows to learn a model of unknown outcomes from.", hint)
+    (tally,) = count_contests(engine, reading, None, [contest], columns.read, keyed)
     seed, workers = np.random.SeedSequence(question.seed), worker_count(n_jobs)
     result = conclude(design, reading.tested, tally, surveyed.clusters, None, seed, workers, engine.backend)
 

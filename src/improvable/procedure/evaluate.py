@@ -11,7 +11,6 @@ from improvable._typing import FloatArray
 from improvable.algorithms.constraints import monotone_falls
 from improvable.algorithms.decisions import Algorithm, decide, is_own_code
 from improvable.algorithms.rules.base import seen
-from improvable.algorithms.thresholds import ThresholdedScore
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
@@ -42,6 +41,7 @@ from improvable.inference.test import assess
 from improvable.inference.tipping import tipping_curve
 from improvable.procedure.cautions import component_cautions
 from improvable.procedure.split import Part, Splitting
+from improvable.procedure.unknown import OutcomeModel, impute
 from improvable.question.claim import Claim
 from improvable.question.design import Design
 from improvable.results.comparison import Census, Comparison
@@ -64,6 +64,7 @@ class Contest:
     name: str = "candidate"  # what messages call the candidate
     steps: tuple[tuple[str, float], ...] = ()  # how far each monotone feature is moved to see if a decision falls
     sight: tuple[str, ...] | None = None  # the columns that the candidate is shown; None for all
+    outcomes: OutcomeModel | None = None  # what unknown outcomes are counted as
 
 
 @dataclass(frozen=True)
@@ -94,12 +95,13 @@ class Counting:
         if not len(sample):
             return tally_rows(self.reading.design, sample, (np.empty(0), np.empty(0)))
         before = decide_alone(contest.status_quo, sample.rows, "status quo")
+        imputed = impute(self.reading, sample, before, contest.outcomes)
         if contest.candidate is None:
-            return tally_rows(self.reading.design, sample, (before, before))
+            return tally_rows(self.reading.design, sample, (before, before), imputed)
         shown = seen(sample.rows, contest.sight)
         after = decide_alone(contest.candidate, shown, contest.name)
         falls = int(monotone_falls(contest.candidate, shown, dict(contest.steps)).sum()) if contest.steps else 0
-        return replace(tally_rows(self.reading.design, sample, (before, after)), falls=falls)
+        return replace(tally_rows(self.reading.design, sample, (before, after), imputed), falls=falls)
 
 
 def _merge(one: Tallies, other: Tallies, most: float) -> Tallies:
@@ -125,7 +127,7 @@ def count_contests(
 
 
 def draws_ties(algorithm: Algorithm | None) -> bool:
-    return isinstance(algorithm, ThresholdedScore) and algorithm.draws_ties
+    return bool(getattr(algorithm, "draws_ties", False))
 
 
 def max_cells(reading: Reading) -> float:

@@ -34,6 +34,7 @@ from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.procedure.screen import perfection_cautions
 from improvable.procedure.select import Fitted, complete_status_quo, fit_parts, select_on_all_rows
 from improvable.procedure.split import ALL_ROWS, DRAWING, SHUFFLING, seed_of
+from improvable.procedure.unknown import overlap_cautions
 from improvable.question.challenge import refuse_without_value
 from improvable.question.settings import Settings
 from improvable.question.utility import averages_over_selected
@@ -182,7 +183,8 @@ def _count(ready: Prepared, fitted: Sequence[Fitted]) -> tuple[Tally, ...]:
     for one in fitted:
         steps = monotone_steps(ready.sample(one.part).rows, monotone) if monotone else {}
         candidate = None if one.selection.algorithm is None else steady(one.candidate)
-        contests.append(Contest(one.part, steady(one.status_quo), candidate, one.name, tuple(steps.items()), one.sight))
+        known = one.name, tuple(steps.items()), one.sight, one.outcomes
+        contests.append(Contest(one.part, steady(one.status_quo), candidate, *known))
     splitting, reading = ready.splitting, ready.reading
     return count_contests(ready.engine, reading, splitting, contests, ready.columns.read, splitting)
 
@@ -244,14 +246,20 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
         for one in fitted
     ]
     notes: dict[str, Any] = {"blocks": blocks, "reached": reached}
+    if last.unknown is not None:
+        notes["unknown"] = last.unknown
+        cautions += overlap_cautions(last.unknown)
     if repetition == 1:  # if a feature holds the answer, the candidates of every repetition find it
         held_out, candidate = ready.held_out(last.part), steady(last.candidate)
         if len(held_out):
             decisions = decide(candidate, seen(held_out.rows, last.sight), last.name)
-            cautions += perfection_cautions(held_out, decisions, plan.design.question.outcome)
+            there = ~np.isnan(held_out.outcomes[None])
+            cautions += perfection_cautions(held_out.known(), decisions[there], plan.design.question.outcome)
         if last.selection.algorithm is not None:
             keys, seed = ready.splitting.keys(held_out), seed_of(ready.seed, repetition, SHUFFLING)
             drove = drivers(candidate, held_out, ready.features.columns, keys, seed, last.name)
+            if last.outcomes is not None:
+                held_out = last.outcomes.teach(held_out, plan.design.question.outcome)
             weighed = importance(candidate, plan.design, held_out, drove, keys, seed, last.name)
             notes |= {"drivers": drove, "importance": weighed}
     none = f"rule '{plan.rule.name}' found no candidate"

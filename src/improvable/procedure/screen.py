@@ -46,7 +46,8 @@ class Look:
 
 
 def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) -> Look:
-    question, design, rows = plan.design.question, plan.design, sample.rows
+    question, design, whole, sample = plan.design.question, plan.design, sample, sample.known()
+    rows = sample.rows
     values = {name or question.outcome: outcome for name, outcome in sample.outcomes.items()}
     if plan.target not in values:
         values[plan.target] = rows.numbers(plan.target)
@@ -57,10 +58,10 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
     ]
     blind = plan.constraints.group_blind
     tells_outcome, tells_group, together = _screen(rows, features.columns, outcomes, groups, blind)
-    decision = decide(complete_status_quo(plan.status_quo, sample, plan.breaking), rows, "status quo")
-    direction = direction_of(sample, decision)
+    status_quo = complete_status_quo(plan.status_quo, whole, plan.breaking)
+    direction = direction_of(sample, decide(status_quo, rows, "status quo"))
     facts = {
-        "rows": {"total": surveyed.seen.rows, "used": surveyed.rows, "looked_at": len(sample)},
+        "rows": {"total": surveyed.seen.rows, "used": surveyed.rows, "looked_at": len(whole)},
         "roles": {
             "outcome": design.outcome_columns,
             "group": list(question.group),
@@ -79,14 +80,14 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
             }
             for target in outcomes
         ],
-        "groups": _group_facts(sample, decision),
+        "groups": _group_facts(whole, decide(status_quo, whole.rows, "status quo")),
         "direction": None if direction is None else direction.to_dict(),
         "features": {
             name: {
                 "treatment": features.treatment[name],
                 "missing": surveyed.seen.missing[name]
                 if rows.is_numeric(name)
-                else int(rows.frame[name].is_null().sum()),
+                else int(whole.rows.frame[name].is_null().sum()),
                 "tells_outcome": {target: scores[name] for target, scores in tells_outcome.items()},
                 "tells_group": {target: scores[name] for target, scores in tells_group.items()},
                 "group_odds": _group_odds(sample, name),
@@ -176,7 +177,7 @@ def _group_facts(sample: Sample, decision: FloatArray) -> list[dict[str, Any]]:
     outcome, chosen = sample.outcomes[None], decision != 0
 
     def mean(values: FloatArray, among: FloatArray) -> float | None:
-        counted = np.flatnonzero(among)
+        counted = np.flatnonzero(among * np.isfinite(values))
         by = weights[counted] * among[counted]
         return _rounded(float((by * values[counted]).sum()) / float(by.sum())) if by.sum() else None
 

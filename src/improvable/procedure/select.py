@@ -16,10 +16,12 @@ from improvable.data.columns import Features
 from improvable.data.sample import Reading, Sample
 from improvable.errors import DataError, ImprovableError, RuleError
 from improvable.inference.tally import status_quo_sums
+from improvable.inference.test import threshold_for
 from improvable.procedure.evaluate import refuse_undefined_training
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.plan import Plan
 from improvable.procedure.split import ALL_ROWS, SELECTING, Part, Splitting, TrainingRows, seed_of
+from improvable.procedure.unknown import OutcomeModel, learn_outcomes
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Fitted:
     errors: tuple[float, float]  # standard errors of these shares, over rows or clusters
     capacity: float | None  # the candidate's
     reached: dict[str, float | int]  # what the candidate reached of each constraint
+    outcomes: OutcomeModel | None  # what unknown outcomes are counted as
+    unknown: dict[str, float | None] | None  # what is known of that model
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,12 @@ class Lessons:
     def sight(self) -> tuple[str, ...]:
         """The columns that a candidate is shown when it decides: its features, never the outcome.
 
-        A candidate that may use the group is shown that, and a blend what the status quo reads.
+        A candidate that may use the group is shown that, and one that sees the status quo's decision what that reads.
         """
         plan, shown = self.plan, dict.fromkeys(self.features.columns)
         if not plan.constraints.group_blind:
             shown |= dict.fromkeys(plan.design.question.group)
-        if blends(plan.rule):
+        if blends(plan.rule) or plan.constraints.sees_status_quo:
             reads, question = reads_of(plan.status_quo), plan.design.question
             hidden = {*plan.design.outcome_columns, plan.target, question.weight, *plan.design.label_columns}
             hidden.update(plan.design.labeled)
@@ -88,7 +92,7 @@ def fit_part(lessons: Lessons, training: Sample, part: Part, progress: Progress)
     progress.stage(part.repetition, f"rule '{plan.rule.name}' on {len(training):,} rows")
     purpose = (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
     seed, report = seed_of(lessons.seed, part.repetition, *purpose), partial(progress.stage, part.repetition)
-    status_quo, before, constraints, selection = _select(lessons, training, seed, where, report)
+    status_quo, before, constraints, outcomes, selection = _select(lessons, training, seed, where, report)
     candidate = status_quo if selection.algorithm is None else selection.algorithm
     sight = None if candidate is status_quo else lessons.sight
     sample, name = replace(training, rows=seen(training.rows, sight)), lessons.name(part)
@@ -101,7 +105,8 @@ def fit_part(lessons: Lessons, training: Sample, part: Part, progress: Progress)
         part=part, status_quo=status_quo, candidate=candidate, name=name, sight=sight, selection=selection,
         reference=reference, rows=len(training), shares=(_share(before, training), _share(after, training)),
         errors=(_share_error(before, training), _share_error(after, training)), capacity=constraints.capacity,
-        reached=reached(constraints, candidate, after, sample),
+        reached=reached(constraints, candidate, after, sample), outcomes=outcomes,
+        unknown=None if outcomes is None or outcomes.mean is None else outcomes.facts(training, after),
     )  # fmt: skip
 
 
@@ -165,8 +170,8 @@ def _select(
     seed: np.random.SeedSequence,
     where: str,
     report: Callable[[str], None] = lambda _: None,
-) -> tuple[Algorithm, FloatArray, Limits, Selection]:
-    """The status quo, its decisions, the constraints with their capacity as a number, and what the rule found."""
+) -> tuple[Algorithm, FloatArray, Limits, OutcomeModel | None, Selection]:
+    """The status quo, its decisions, constraints with a capacity, what outcomes may be, and what the rule found."""
     plan, features = lessons.plan, lessons.features
     status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
     before = decide(status_quo, sample.rows, "status quo")
@@ -192,8 +197,11 @@ def _select(
         report=report,
         sight=lessons.sight,
     )
+    outcomes = learn_outcomes(training, lessons.reading, threshold_for(plan.design.question.alpha, plan.repetitions))
+    if outcomes is not None:
+        training = replace(training, sample=outcomes.teach(sample, plan.design.question.outcome))
     try:
-        return status_quo, before, constraints, run_rule(plan.rule, training, status_quo)
+        return status_quo, before, constraints, outcomes, run_rule(plan.rule, training, status_quo)
     except ImprovableError as error:
         raise RuleError(f"{where}{error.message}", error.hint) from error
     except Exception as error:

@@ -18,7 +18,7 @@ from improvable.data.keys import Keying, Keys
 from improvable.data.probabilities import NAME, Membership
 from improvable.data.quality import Seen, few_values, flag_code_cautions, merge_values
 from improvable.data.sample import Combination, Reading, cluster_columns, combinations_of
-from improvable.errors import PROBABILITIES, Caution, DataError, OptionError
+from improvable.errors import PROBABILITIES, UNKNOWN, Caution, DataError, OptionError
 from improvable.inference.tally import PARTS, Clusters
 from improvable.procedure.membership import fit_membership
 from improvable.question.claim import check_claim
@@ -83,7 +83,7 @@ def _survey_batch(
     kinds: dict[str, Kinds | None] = {}
     for name in design.outcome_columns:
         values = kept.numbers(name)
-        distinct = np.unique(values)
+        distinct = np.unique(values[~np.isnan(values)])  # some may be unknown
         few = len(distinct) <= 2
         kinds[name] = {float(one): by_combination(values == one) for one in distinct} if few else None
     weights = np.ones(0) if question.weight is None else kept.numbers(question.weight)
@@ -171,6 +171,9 @@ def survey(
     lacking = [f"{seen.lacking[name]:,} in '{name}'" for name in dict.fromkeys(needed) if seen.lacking[name]]
     if lacking and not drop_missing:
         hint = "Fix them, or drop those rows with `drop_missing=True`."
+        if seen.lacking[question.outcome] and question.unknown_outcomes is None:
+            hint += " Where only those whom the status quo selects have outcomes, dropping others biases every mean: "
+            hint += "say by how much they may differ, `unknown_outcomes=0.1`."
         raise DataError(f"missing or infinite values: {', '.join(lacking)}.", hint)
     if seen.dropped == seen.rows:
         raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
@@ -192,6 +195,11 @@ def survey(
     cautions += [Caution(f"group note {i}", note) for i, note in enumerate(groups.notes)]
     if membership is not None and membership.estimators and question.assume is not None:
         cautions.append(Caution(PROBABILITIES, f"groups are known by probability only. {ASSUMED[question.assume]}"))
+    if question.unknown_outcomes is not None:
+        assumed = f"by at most {question.unknown_outcomes:g} from that of others with the same features"
+        cautions.append(
+            Caution(UNKNOWN, f"where '{question.outcome}' is unknown, its mean is assumed to differ {assumed}.")
+        )
     attributes = groups.grouping.attributes
     check_claim(question.claim, [one.levels for one in attributes], [measure.label for measure in question.accuracy])
     if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
@@ -217,6 +225,7 @@ def survey(
         together=together,
         complete=not seen.dropped,
         membership=membership,
+        ends=question.outcome_range or ((0.0, 1.0) if set(seen.outcomes[question.outcome]) <= {0.0, 1.0} else None),
     )
     clusters = None
     if question.cluster is not None or together:

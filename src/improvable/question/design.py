@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Literal
 
 from improvable.errors import OptionError
@@ -14,6 +14,7 @@ from improvable.question.utility import Measure, Selection, Utility
 
 MIN_DRAWS, MAX_DRAWS = 100, 10_000_000
 MAX_SEED = (1 << 128) - 1
+UNKNOWN = ("width", "unit")  # what is counted beside a utility whose outcomes are unknown for some
 Assumed = Assume | Literal["known"] | None
 
 WEIGHTED_RIGHT = "among people with the same probabilities, outcomes and decisions do not depend on the group"
@@ -51,6 +52,8 @@ class Question:
     outcome_range: tuple[float, float] | None = None  # the lowest and the highest outcome that there can be
     about: dict[str, Any] = field(default_factory=dict)  # what was given of `About`
     assume: Assumed = None  # what makes probabilities of groups enough; None without these
+    # by how much means of unknown outcomes may differ from those of known ones; None where every outcome is known
+    unknown_outcomes: float | None = None
 
     @property
     def selection(self) -> Selection:
@@ -102,7 +105,14 @@ class Design:
             averages = one.averages_outcome and one.outcome is None
             bounds = self.question.outcome_range if averages else None
             out.append(replace(one.measure(self.question.outcome, places), bounds=bounds))
+        if self.question.unknown_outcomes is not None:
+            out += [replace(one, label=f"{one.label}, {words}", words=words) for words in UNKNOWN for one in out]
         return tuple(out)
+
+    @property
+    def pairs(self) -> int:
+        """How many sums (u, w) a row adds to: with unknown outcomes, each utility has two more (`unknown`)."""
+        return len(self.utilities) * (1 if self.question.unknown_outcomes is None else 1 + len(UNKNOWN))
 
     @property
     def outcome_columns(self) -> list[str]:
@@ -162,6 +172,16 @@ def make_design(settings: Settings) -> Design:
     if ends is not None and (len(ends) != 2 or not all(map(isfinite, ends)) or not ends[0] < ends[1]):
         hint = "Give the lowest and the highest amount: `outcome_range=(0, 50000)`."
         raise OptionError(f"`outcome_range` is {list(ends)!r}.", hint)
+    if settings.unknown_outcomes is not None:
+        if not 0 <= settings.unknown_outcomes < inf:
+            hint = "It is a difference of means: 0, or above, such as 0.1."
+            raise OptionError(f"`unknown_outcomes` is {settings.unknown_outcomes:g}.", hint)
+        if settings.probabilities:
+            hint = "Use rows whose groups, or whose outcomes, are known."
+            raise OptionError("`unknown_outcomes` needs known groups, and groups are probabilities.", hint)
+        if formulas:
+            hint = "Use 'calibration', the mean outcome among the selected."
+            raise OptionError(f"the worst case of unknown outcomes is not known for '{formulas[0].label}'.", hint)
     question = Question(
         outcome=outcome,
         group=columns,
@@ -173,6 +193,7 @@ def make_design(settings: Settings) -> Design:
         seed=int(settings.seed),
         outcome_range=None if ends is None else (float(ends[0]), float(ends[1])),
         about=plain_about(settings),
+        unknown_outcomes=None if settings.unknown_outcomes is None else float(settings.unknown_outcomes),
         assume=assumed,
         **{name: getattr(settings, name) for name in ("weight", "cluster", "stratum", "method")},
     )

@@ -138,6 +138,10 @@ class Constraints:
         Bound on the difference of selection rates between groups (independence).
     group_blind : bool
         Refuse features that are, or exactly determine, a group.
+    subset : bool
+        Select only people whom the status quo selects too: their outcomes are known. The candidate sees its decision.
+    max_unknown : float, optional
+        Of those selected, at most this share is not selected by the status quo, whose decision the candidate sees.
     """
 
     monotone: Mapping[str, str | int] | None = o.of_constraints(
@@ -150,6 +154,10 @@ class Constraints:
         "Refuse features that are, or determine, a group.", True, flag="--allow-group",
         flag_help="Let a candidate read the group.",
     )  # fmt: skip
+    subset: bool = o.of_constraints("Select only people whom the status quo selects too.", False)
+    max_unknown: float | None = o.of_constraints(
+        "Of those selected, the largest share that the status quo does not select.", None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,6 +173,10 @@ class Read:
     outcome_range : pair of float, optional
         The lowest and the highest amount that an outcome can have, such as a capped cost. Where few of either half were
         seen among an algorithm's own picks, draws assume one more at each end.
+    unknown_outcomes : float, optional
+        Outcomes may be missing for people whom the status quo does not select. By how much, at most, the mean outcome
+        of those not seen differs from that of those seen with the same features: 0 if not at all; from the outcome's
+        range up (1 of a 0/1 outcome) nothing is assumed, and no model is needed.
     direction : {"as stated"}, optional
         An audit is refused where those whom the status quo selects have worse outcomes, by more than chance: the values
         are probably read the wrong way round. This confirms that they are not.
@@ -197,6 +209,11 @@ class Read:
     outcome_range: Sequence[float] | None = o.of_read(
         "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.",
         None, kind=o.RANGE,
+    )  # fmt: skip
+    unknown_outcomes: float | None = o.of_read(
+        "Outcomes may be missing for those not selected: by how much, at most, their mean differs from that of others "
+        "with the same features; 0, or up to the outcome's range for the worst case.", None, unset="refused",
+        commands=o.TESTING,
     )  # fmt: skip
     direction: AsStated | None = o.of_read(
         "'as stated': the status quo does select those with the worse outcomes; test it all the same.",

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from improvable.inference.components import conditions
+from improvable.inference.components import conditions, gaps
 from improvable.inference.diagnostics import KINDS, candidate_gaps, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.inference.intervals import Disparity, combine_all, disparities, estimates
 from improvable.inference.reruns import rerun_risk
-from improvable.inference.statistics import unfairness
 from improvable.inference.test import Component, detectable, lower_median, rows_needed, shortfall
+from improvable.inference.unknown import last_delta, p_at, unknown_shares
 from improvable.question.options import conforms
 from improvable.results import facts
 from improvable.results.formatting import number_or_null, p_text, steady
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1e9
 """Needing more rows than this is as good as no number being enough."""
-ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "assume", "alpha", "weight",
-         "cluster", "stratum", "draws", "seed")  # fmt: skip
+ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "assume", "unknown_outcomes",
+         "alpha", "weight", "cluster", "stratum", "draws", "seed")  # fmt: skip
+NOTED = ("span", "benchmark", "without_overlap")  # of a model of unknown outcomes
+DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)  # of the outcome's range
 CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "protected", "overall")
 """What facts take from the question and from its claim under the same names."""
 
@@ -71,6 +73,7 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         if result.reject
         else None,
         "tipping_benchmark": _benchmark(repetitions, own.get("look", {"features": {}})["features"]) if curve else None,
+        "unknown": _unknown_facts(result),
         "repetitions": repetitions,
         "rerun": _rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
         "shortfall": None if result.reject else _shortfall_facts(result, int(own["rows"])),
@@ -168,6 +171,24 @@ def _benchmark(repetitions: Sequence[facts.RepetitionFacts], features: Mapping[s
     return {"what": most, "factor": odds[most]}
 
 
+def _unknown_facts(result: "Audit | Comparison") -> facts.UnknownFacts | None:
+    """How p rises with what unknown outcomes may be; without a model of them, they may be anything."""
+    question, every = result.question, [one.evidence for one in result.repetitions]
+    delta, claim = question.unknown_outcomes, question.claim
+    if delta is None:
+        return None
+    noted = [one.notes["unknown"] for one in result.repetitions if "unknown" in one.notes]
+    span, benchmark, thin = (float(np.mean([one[name] for one in noted])) if noted else None for name in NOTED)
+    deltas = [] if span is None else [share * span for share in DELTAS]
+    return {
+        "selected": {group: number_or_null(share) for group, share in unknown_shares(every).items()},
+        "without_overlap": thin,
+        "benchmark": benchmark,
+        "curve": [{"delta": one, "p_value": p_at(every, claim, one - delta)} for one in deltas],
+        "last_delta": None if span is None else last_delta(every, claim, result.level, delta, span),
+    }
+
+
 def _p_plain(repetitions: Sequence[facts.RepetitionFacts]) -> float | None:
     """The p-value without corrections; None where there are none."""
     if not any(one["corrections"] for one in repetitions):
@@ -187,10 +208,7 @@ def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> facts.
         }
         for measure in (evidence.accuracy[0], evidence.fairness[0])
     )
-    # The first gap, also where fairness is not asked for.
-    measure, protected = evidence.fairness[0], evidence.attributes[0].place_of(claim.protected)
-    turned = evidence.direction(measure, protected) * evidence.values[0][:, measure]
-    gaps = [float(unfairness(values, protected, evidence.relative(measure, protected))) for values in turned.T]
+    first = next(gaps(evidence, claim))  # also where fairness is not asked for
     return {
         **result.counts,
         "repetition": result.repetition,
@@ -202,7 +220,7 @@ def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> facts.
         "p_fairness_other": number_or_null(assessment.p_fairness_other),
         "accuracy": accuracy,
         "fairness": fairness,
-        "gap": _pair(map(number_or_null, gaps)),
+        "gap": _pair(map(number_or_null, first.folded().values)),
         "components": [component_facts(component) for component in assessment.components],
         "intervals": [_fields(one) for one in estimates(evidence, result.question.alpha)],
         "reference": [reference.higher, reference.lower],

@@ -137,6 +137,19 @@ class BenchmarkFacts(TypedDict):
     factor: Annotated[float, (1, None)]
 
 
+class DeltaFacts(TypedDict):
+    delta: Annotated[float, (0, None)]
+    p_value: Probability
+
+
+class UnknownFacts(TypedDict):
+    selected: dict[str, float | None]
+    without_overlap: Probability | None
+    benchmark: float | None
+    curve: list[DeltaFacts]
+    last_delta: float | None
+
+
 class CountFacts(TypedDict):
     """What a repetition counts: computed once, by `procedure/evaluate`, and stored, loaded and stated as it is.
 
@@ -333,6 +346,7 @@ class Facts(TypedDict):
     selection: Annotated[str, ("benefit", "burden")]
     group: list[str]
     assume: Annotated[str | None, ("between", "group only", "probabilities only", "known", None)]
+    unknown_outcomes: float | None
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
     ask: Annotated[str, ("both", "accuracy", "fairness")]
@@ -366,6 +380,7 @@ class Facts(TypedDict):
     tipping_curve: list[TippingFacts]
     tipping_point: float | None
     tipping_benchmark: BenchmarkFacts | None
+    unknown: UnknownFacts | None
     repetitions: Annotated[list[RepetitionFacts], (1, None)]
     rerun: RerunFacts | None
     shortfall: ShortfallFacts | None
@@ -384,6 +399,8 @@ class Facts(TypedDict):
     monotone: NotRequired[dict[str, Annotated[str, ("+", "-")]]]
     selection_gap: NotRequired[float | None]
     group_blind: NotRequired[bool]
+    subset: NotRequired[bool]
+    max_unknown: NotRequired[float | None]
     scheme: NotRequired[Annotated[str, ("forward", "split")]]
     blocks: NotRequired[BlockFacts]
     train_fraction: NotRequired[float | None]

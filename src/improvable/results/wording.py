@@ -198,10 +198,10 @@ def verdict(facts: Facts) -> str:
 
 
 def tipping_words(facts: Facts) -> str:
-    """How strongly membership may depend on what is measured beyond the probabilities; empty if nothing is shown."""
+    """How far what is not known may be from what is assumed before nothing is shown any more; empty if nothing is."""
     curve, point, benchmark = facts["tipping_curve"], facts["tipping_point"], facts["tipping_benchmark"]
     if not facts["reject"] or not curve:
-        return ""
+        return unknown_words(facts)
     if point is None:
         return "Weighted by probability, even memberships that follow the probabilities exactly do not show it."
     most, told = "at least " if point == curve[-1]["gamma"] else "", ""
@@ -211,6 +211,21 @@ def tipping_words(facts: Facts) -> str:
     return (
         f"Weighted by probability, it stays shown in the worst case as long as what is measured changes the odds of "
         f"being in a group by no more than a factor of {most}{point:g} beyond the probabilities." + told
+    )
+
+
+def unknown_words(facts: Facts) -> str:
+    """Of how many whom the candidate selects nobody has seen the outcome, and how far that may be from the model."""
+    unknown = facts["unknown"]
+    if unknown is None:
+        return ""
+    shares = ", ".join(f"{share or 0:.0%} of {group}" for group, share in unknown["selected"].items())
+    said = f"Of those whom the candidate selects, nobody has seen the outcome of {shares}; it counts at its worst."
+    if not facts["reject"] or unknown["last_delta"] is None:
+        return said
+    return (
+        f"{said} It stays shown if their mean outcome differs by up to {unknown['last_delta']:.2g} from that of people "
+        f"seen with the same features; among people who were seen, strata differ by {unknown['benchmark']:.2g}."
     )
 
 
@@ -317,6 +332,8 @@ def limits(facts: Facts) -> str:
 def error_words(facts: Facts) -> str:
     """What yes is worth: how often it would be said where it is not so."""
     given = f", if {CONDITION[facts['assume']]}" if facts["assume"] in CONDITION else ""
+    if facts["unknown"] is not None and facts["unknown"]["curve"]:
+        given = ", if unknown outcomes are within what was assumed of them"
     return (
         f"If there were no such improvement, {_test(facts)} would say yes at most {100 * facts['alpha']:g}% of the "
         f"time{given}: proven for large samples, simulated for small ones."

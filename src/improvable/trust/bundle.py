@@ -215,9 +215,9 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
     check_attributes(attributes, least=0 if question.assume is None else -1)
     strata = attributes[0].member.size
     levels = max(strata, *(len(attribute.levels) for attribute in attributes))
-    if levels > MAX_LEVELS or question.draws * strata * len(design.utilities) * 4 > MAX_DRAWN:
+    if levels > MAX_LEVELS or question.draws * strata * design.pairs * 4 > MAX_DRAWN:
         raise ReceivedError(f"asks for {question.draws:,} draws of {levels:,} groups, too many to draw again here")
-    shape = (strata, len(design.utilities), 2)
+    shape = (strata, design.pairs, 2)
     # In the paper's split the training rows choose the reference pair of groups; forward, the tested rows do.
     training = np.array(plain["training"], dtype=np.float64).reshape(shape) if split else None
     evidence = evidence_without_draws(design, attributes, counted, training)

@@ -9,8 +9,9 @@ import numpy as np
 from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import Limits
 from improvable.algorithms.decisions import Algorithm, as_algorithm, prepare
-from improvable.algorithms.models import Encoder, as_numeric, fit_encoder, matrix_of
+from improvable.algorithms.models import Encoder, as_numeric, fit_encoder, matrix_of, steady
 from improvable.algorithms.thresholds import Threshold, TieBreaking
+from improvable.algorithms.unseen import BothSelect, limit_unseen
 from improvable.data.frame import Rows
 from improvable.data.sample import Sample
 from improvable.errors import DataError
@@ -157,8 +158,11 @@ def run_rule(rule: Any, training: Training, status_quo: Algorithm, cutoff_rows: 
     algorithm, sample = as_algorithm(selection.algorithm), training.sample
     if cutoff_rows is not None and isinstance(algorithm, Threshold):
         algorithm, sample = replace(algorithm, honest=None), cutoff_rows
-    rows = seen(sample.rows, training.sight)
-    return replace(selection, algorithm=prepare(algorithm, rows, sample.weights, training.breaking))
+    rows, limits = seen(sample.rows, training.sight), training.constraints
+    if limits.sees_status_quo:
+        algorithm = limit_unseen(algorithm, limits, status_quo, rows, sample.weights)
+    complete = prepare(algorithm, rows, sample.weights, training.breaking)
+    return replace(selection, algorithm=BothSelect(steady(complete), status_quo) if limits.subset else complete)
 
 
 def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:

@@ -1,4 +1,4 @@
-"""How a p-value rises as memberships may depart from the probabilities of groups."""
+"""How a p-value rises as what is not known departs from what is assumed: memberships, or unknown outcomes."""
 
 from functools import partial
 from typing import Any
@@ -11,28 +11,49 @@ from improvable.results.facts import Facts
 from improvable.results.frontier import Frontier
 from improvable.results.wording import tipping_words
 
+MEMBERSHIPS = (
+    "How far memberships may depart from the probabilities",
+    "At 1 people are in a group exactly as often as their probability says. Further right, the odds may be higher or "
+    "lower by that factor, for whomever it hurts the claim most.",
+    "factor on the odds of being in a group",
+)
+OUTCOMES = (
+    "How far unknown outcomes may be from known ones",
+    "At 0 the mean outcome of people whom nobody has seen is that of people seen with the same features. Further right "
+    "it may be higher or lower by that much, for whomever it hurts the claim most.",
+    "difference of the mean outcome",
+)
+"""Title, how to read it, and what stands below."""
+
 
 @Plot
 def tipping(facts: Facts, _: Frontier) -> Picture | None:
-    """The p-value against Gamma, the odds by which membership may depart; None where groups are known."""
-    curve = facts["tipping_curve"]
-    if not curve:
+    """The p-value against how far what is not known may depart; None where all is known, or nothing is assumed."""
+    points = points_of(facts)
+    if not points:
         return None
-    words = (
-        "At 1 people are in a group exactly as often as their probability says. Further right, the odds may be higher "
-        f"or lower by that factor, for whomever it hurts the claim most. {tipping_words(facts)}"
+    title, how, what = OUTCOMES if facts["unknown"] else MEMBERSHIPS
+    said = ", ".join(f"{p:.3g} at {x:.3g}" for x, p in points)
+    described = f"The p-value by the {what}: {said}; shown below {facts['threshold']:g}."
+    return Picture(
+        "tipping", title, (f"{how} {tipping_words(facts)}".rstrip(),), described, partial(draw_tipping, facts)
     )
-    said = ", ".join(f"{one['p_value']:.3g} at {one['gamma']:g}" for one in curve)
-    described = f"The p-value by the factor on the odds: {said}; shown below {facts['threshold']:g}."
-    title = "How far memberships may depart from the probabilities"
-    return Picture("tipping", title, (words.rstrip(),), described, partial(draw_tipping, facts))
+
+
+def points_of(facts: Facts) -> list[tuple[float, float]]:
+    """How far, and the p-value there."""
+    if facts["unknown"] is not None:
+        return [(one["delta"], one["p_value"]) for one in facts["unknown"]["curve"]]
+    return [(one["gamma"], one["p_value"]) for one in facts["tipping_curve"]]
 
 
 def draw_tipping(facts: Facts, width: int) -> Any:
-    values: list[dict[str, Any]] = [{**one} for one in facts["tipping_curve"]]
-    scale = alt.Scale(type="log", domain=[1, float(values[-1]["gamma"])], nice=False)
+    values = [{"x": x, "p_value": p} for x, p in points_of(facts)]
+    scale = alt.Scale(type="log", domain=[1, values[-1]["x"]], nice=False)
     axis = alt.Axis(values=[1, 1.2, 1.5, 2, 3, 5], format="~g", grid=False)
-    x = alt.X("gamma:Q", title="factor on the odds of being in a group", scale=scale, axis=axis)
+    x = alt.X("x:Q", title=MEMBERSHIPS[-1], scale=scale, axis=axis)
+    if facts["unknown"]:
+        x = alt.X("x:Q", title=OUTCOMES[-1], scale=alt.Scale(type="sqrt", nice=False), axis=alt.Axis(grid=False))
     y = alt.Y("p_value:Q", title="p-value, worst case", scale=alt.Scale(domain=[0, 1]))
     base = chart(values).encode(x=x, y=y)
     line, points = base.mark_line(color=AFTER, strokeWidth=2), base.mark_point(color=AFTER, filled=True, size=40)

@@ -1,0 +1,190 @@
+"""How often a true null is rejected at 5% where outcomes are unknown for people whom the status quo did not select.
+
+A lender selects by a score of the first feature with a noise: 1 (people like those declined were seen, too), 0.3
+(some) or 0 (a cutoff: nobody). A candidate weighs two features. The mean outcome is linear in the features, or curved,
+and lower by `shift` for people who were not selected. Each process is at the boundary of the null: the claim asks, as a
+difference, for exactly what is true of group b (in accuracy), or of the gap, and for far less of other groups. One
+forward repetition is made as an audit makes it, with a candidate that is given. From the folder benchmarks,
+`python -m validity.unknown ROWS SIMULATIONS` prints a table with Monte Carlo errors.
+"""
+
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from itertools import pairwise
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from improvable.algorithms.constraints import Limits
+from improvable.algorithms.rules.base import Training
+from improvable.data.columns import Reads, make_columns
+from improvable.data.engines.memory import Memory
+from improvable.data.frame import read_rows
+from improvable.inference.tally import Tally, merge_tallies, tally_rows
+from improvable.procedure.evaluate import conclude, max_cells
+from improvable.procedure.split import FORWARD
+from improvable.procedure.survey import survey
+from improvable.procedure.unknown import impute, learn_outcomes
+from improvable.question.design import make_design
+from improvable.question.settings import Settings
+
+POPULATION = 1_000_000
+NAIVE = "unknown dropped"
+NO_ERROR = "no model error"  # the bound, without the error of the model where nobody was seen
+
+
+@dataclass(frozen=True)
+class Process:
+    words: str
+    noise: float = 1.0
+    curve: float = 0.0
+    shift: float = 0.0
+    delta: float = 0.0
+    ask: Literal["accuracy", "fairness"] = "accuracy"
+    level: float = 0.55  # of the outcome
+    amounts: bool = False
+    features: int = 4
+    groups: int = 2
+    gain: float = 0.0  # of what is true, how much less is asked for: power
+    apart: bool = False  # whether the shift is upward for all groups but b
+    below: float = 0.04  # by how much the outcomes of b are lower
+
+    def draw(self, rows: int, rng: np.random.Generator) -> dict[str, Any]:
+        group = np.minimum((rng.random(rows) * 2.5).astype(int), self.groups - 1)
+        x = rng.normal(size=(rows, self.features))
+        x[:, 2:] = 0.6 * x[:, 2:] + 0.5 * x[:, :1]
+        old = x[:, 0] + self.noise * rng.normal(size=rows) - 0.3 * (group == 1) > 0.2
+        new = x[:, 0] + x[:, 1] > 0.3 + 0.1 * (group == 1)
+        mean = self.level + 0.1 * x[:, 0] + 0.1 * x[:, 1] - self.below * (group == 1) + self.curve * (x[:, 0] ** 2 - 1)
+        upward = self.apart & (group != 1)
+        mean = np.clip(mean - self.shift * np.where(upward, -1, 1) * ~old, 0.02, 0.98)
+        noise = rng.gamma(1.0, 1.0, rows) if self.amounts else rng.random(rows)
+        outcome = 10 * mean * noise if self.amounts else (noise < mean).astype(float)
+        return {
+            "x": x,
+            "group": group,
+            "old": old,
+            "new": new,
+            "mean": (10 if self.amounts else 1) * mean,
+            "y": outcome,
+        }
+
+    @cache  # noqa: B019
+    def truth(self) -> tuple[list[float], float]:
+        """By how much the candidate is better for each group, and by how much it narrows the gap."""
+        many = self.draw(POPULATION, np.random.default_rng(1))
+        values = [
+            [many["mean"][many[which] & (many["group"] == g)].mean() for which in ("old", "new")]
+            for g in range(self.groups)
+        ]
+        before, after = np.ptp(np.array(values), axis=0)
+        return [new - old for old, new in values], before - after
+
+    def p_value(self, how: str, rows: int, seed: int) -> float:
+        drawn, (gains, narrower) = self.draw(rows, np.random.default_rng(seed)), self.truth()
+        table = pl.DataFrame({
+            "y": [y if seen or how == "known" else None for y, seen in zip(drawn["y"], drawn["old"], strict=True)],
+            "old": drawn["old"].astype(float), "new": drawn["new"].astype(float), "group": drawn["group"].astype(str),
+            **{f"x{j}": drawn["x"][:, j] for j in range(self.features)},
+        })  # fmt: skip
+        if how == NAIVE:
+            table = table.drop_nulls()
+        delta = {"assumed": self.delta, NO_ERROR: self.delta, "worst case": 1.0, "ignored": 0.0}.get(how)
+        asked = {str(g): gain - self.gain - (0.0 if g == 1 else 3.0) for g, gain in enumerate(gains)}
+        settings = Settings(
+            outcome="y", group="group", status_quo="old", form="difference", ask=self.ask, unknown_outcomes=delta,
+            delta_accuracy=asked, delta_fairness=narrower - self.gain, draws=400, seed=seed,
+        )  # fmt: skip
+        return one_repetition(table, settings, tuple(f"x{j}" for j in range(self.features)), how == NO_ERROR)
+
+
+def one_repetition(table: pl.DataFrame, settings: Settings, features: tuple[str, ...], no_error: bool) -> float:
+    """The p-value of the candidate in column 'new', from rows that are in a random order already."""
+    design, engine = make_design(settings), Memory(read_rows(table), 1)
+    columns = make_columns(engine.columns, design, [Reads(("old",)), Reads(("new", *features))])
+    reading = survey(engine, design, columns, False).reading
+    sample = reading.sample(engine.rows)
+    sample = replace(sample, rows=type(sample.rows)(sample.rows.frame, np.arange(len(sample)).astype(np.uint64)))
+    edges, tallies = [round(cut * len(sample)) for cut in (*FORWARD, 1.0)], list[Tally]()
+    for start, end in pairwise(edges):
+        before = sample.take(np.arange(start))
+        training = Training(
+            before, features, True, "y", design, Limits(), np.random.SeedSequence([settings.seed, start])
+        )
+        model, tested = learn_outcomes(training, reading, settings.alpha), sample.take(np.arange(start, end))
+        model = replace(model, times=0.0) if model is not None and no_error else model
+        decisions = tested.rows.numbers("old"), tested.rows.numbers("new")
+        tallies.append(tally_rows(design, tested, decisions, impute(reading, tested, decisions[0], model)))
+    tally = reduce(lambda one, other: merge_tallies(one, other, max_cells(reading)), tallies)
+    seed = np.random.SeedSequence(settings.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return conclude(design, reading.tested, tally, None, None, seed, 1, nw.Implementation.POLARS).p_value
+
+
+PROCESSES = {
+    "overlap": Process("people like those declined were seen"),
+    "overlap, curved": Process("the same, and the model of the outcome is wrong", curve=0.04),
+    "some overlap": Process("some like them were seen", noise=0.3),
+    "cutoff": Process("nobody like them was seen", noise=0.0),
+    "cutoff, amounts": Process("the same, outcomes are skewed amounts", noise=0.0, amounts=True),
+    "cutoff, 12 features": Process("the same, with many features", noise=0.0, features=12),
+    "shift, overlap": Process("those declined are worse by 0.1, as assumed", shift=0.1, delta=0.1),
+    "shift, overlap, curved": Process("the same, and the model is wrong", shift=0.1, delta=0.1, curve=0.04),
+    "shift, cutoff": Process("worse by 0.1, as assumed; nobody like them was seen", noise=0.0, shift=0.1, delta=0.1),
+    "gap, overlap": Process("the gap, people like those declined were seen", ask="fairness", below=0.14),
+    "gap, cutoff": Process("the gap, nobody like them was seen", noise=0.0, ask="fairness", below=0.14),
+    "gap, shift": Process(
+        "the gap, those declined of b are worse by 0.1 and others better",
+        shift=0.1,
+        delta=0.1,
+        ask="fairness",
+        below=0.14,
+        apart=True,
+    ),
+    "power, overlap": Process("0.06 less is asked for", gain=0.06),
+    "power, cutoff": Process("0.06 less is asked for", noise=0.0, gain=0.06),
+}
+UNSEEN = {  # drawn for the first time when the code was final
+    "unseen: nine in ten": Process("most repay, little overlap", noise=0.15, level=0.82, features=8),
+    "unseen: three groups": Process(
+        "the gap of three, b worse by .05",
+        noise=0.5,
+        shift=0.05,
+        delta=0.05,
+        groups=3,
+        ask="fairness",
+        below=0.14,
+        apart=True,
+    ),
+}
+HOW = dict.fromkeys((*PROCESSES, *UNSEEN), ("assumed",)) | {
+    "overlap": ("assumed", NAIVE),
+    "cutoff": ("assumed", NO_ERROR, NAIVE),
+    "shift, overlap": ("assumed", "ignored", "worst case", NAIVE),
+    "shift, cutoff": ("assumed", "ignored", NAIVE),
+    "gap, shift": ("assumed", "ignored", NAIVE),
+    "power, overlap": ("assumed", "worst case", "known"),
+    "power, cutoff": ("assumed", "known"),
+}
+
+
+def rate(process: Process, how: str, rows: int, simulations: int, first: int = 0) -> tuple[float, float]:
+    """The share of data sets whose p-value is below 5%, and its Monte Carlo error."""
+    found = [process.p_value(how, rows, seed) for seed in range(first, first + simulations)]
+    share = float(np.mean(np.array(found) < 0.05))
+    return share, (share * (1 - share) / simulations) ** 0.5
+
+
+if __name__ == "__main__":
+    rows, simulations, only = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    print(f"{rows:,} rows, {simulations:,} data sets each; share rejected at 5%")
+    every = PROCESSES | UNSEEN
+    for name, process in {name: every[name] for name in only or PROCESSES}.items():
+        for how in HOW[name]:
+            found = "{:.3f} ± {:.3f}".format(*rate(process, how, rows, simulations))
+            print(f"{name:24} {how:16} {found}", flush=True)
