@@ -3,7 +3,6 @@
 import math
 
 from improvable.studies.game import (
-    BetaMixing,
     costs_of,
     hoeffding_repetitions,
     play,
@@ -11,6 +10,7 @@ from improvable.studies.game import (
     sufficient_repetitions,
 )
 from replication.lemma import lemma_bounds
+from replication.mixing import BetaMixing
 from replication.tables import Row
 
 ALPHA, SPLITS = 0.05, 7

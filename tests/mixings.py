@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from improvable._typing import FloatArray
-from improvable.studies.game import INDEPENDENT, BetaMixing, GaussianMixing, Mixing, rejection_probability
+from improvable.studies.game import INDEPENDENT, GaussianMixing, Mixing, rejection_probability
+from replication.mixing import BetaMixing
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report import plots
 from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, chart, series, styled
-from improvable.studies.game import FORWARD_CORRELATION, BetaMixing, GaussianMixing, Mixing, costs_of, play
+from improvable.studies.game import FORWARD_CORRELATION, GaussianMixing, Mixing, costs_of, play
 from replication.appendix_e import appendix_e, curve_rows
 
 HERE = Path(__file__).resolve().parent
@@ -121,7 +121,7 @@ def care_program() -> None:
     )
     plots.save_chart(power, HERE / "power.svg")
     runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
-    alike: dict[str, Mixing] = {"split": BetaMixing(0.3), "forward": GaussianMixing(FORWARD_CORRELATION)}
+    alike: dict[str, Mixing] = {"split": GaussianMixing(0.3), "forward": GaussianMixing(FORWARD_CORRELATION)}
     games = {name: play(*costs_of(0.001, 7), repetitions=7, mixing=mixing) for name, mixing in alike.items()}
     plots.save_chart(plots.attempts(games), HERE / "repetitions.svg")
 

@@ -9,9 +9,10 @@ from scipy.stats import binom
 
 import improvable
 from improvable._typing import FloatArray
-from improvable.studies.game import INDEPENDENT, BetaMixing, Cost, GaussianMixing, Mixing, best_response, play
+from improvable.studies.game import INDEPENDENT, Cost, GaussianMixing, Mixing, best_response, play
 from mixings import NEAR_HALF, DiscreteMixing
 from replication.lemma import lemma_bounds
+from replication.mixing import BetaMixing
 
 ABOVE_HALF = DiscreteMixing({0.05: ([0.0, 1.0], [0.95, 0.05]), 0.025: ([0.0, 0.55], [21 / 22, 1 / 22])})
 MIXINGS: list[Mixing] = [INDEPENDENT, BetaMixing(0.2), BetaMixing(0.7), GaussianMixing(0.6), NEAR_HALF, ABOVE_HALF]

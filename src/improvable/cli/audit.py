@@ -9,18 +9,7 @@ import typer
 
 from improvable._text import shown
 from improvable.cli import options as o
-from improvable.cli.output import (
-    check_outputs,
-    in_command,
-    made_here,
-    put_json,
-    quietly,
-    say,
-    show,
-    warn,
-    warn_of_code,
-    write_documents,
-)
+from improvable.cli import output
 from improvable.errors import OptionError
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
 from improvable.trust.ledger import open_recorder, reading_facts
@@ -118,8 +107,8 @@ def audit(
     from improvable.trust.ledger import now
 
     if out is None or export is None or Path(export).parent != Path(out):  # a folder that the run will make
-        check_outputs(export)
-    check_outputs(json, write_protocol, report=report, table=table, verbose=verbose, quiet=quiet)
+        output.check_outputs(export)
+    output.check_outputs(json, write_protocol, report=report, table=table, verbose=verbose, quiet=quiet)
     if export_rows is not None:
         check_rows_path(export_rows)
     settings, seal, file = settings_from(context, source, data, asked)
@@ -129,7 +118,7 @@ def audit(
     if settings.challenge_source is not None and settings.challenge is not None:
         promised = parse_source(settings.challenge_source)
         if now() < promised.due:
-            warn(
+            output.warn(
                 f"the challenge is {promised.words}, which nobody can know yet. The ledger and improvable verify "
                 "will say that this run is out of order."
             )
@@ -138,8 +127,8 @@ def audit(
         export_algorithm(result.refit(), export)
     if export_rows is not None:
         result.export_rows(export_rows)
-    write_documents(result, report, table, made)
-    status = show(result, json, exit_code, made.runs or "", verbose=verbose, quiet=quiet)
+    output.write_documents(result, report, table, made)
+    status = output.show(result, json, exit_code, made.runs or "", verbose=verbose, quiet=quiet)
     return status if earlier is None else show_changes(result, earlier, str(against), moved_by, err=json == "-")
 
 
@@ -166,13 +155,13 @@ def show_changes(result: "Audit", earlier: dict[str, Any], path: str, moved_by: 
     found = changes(earlier, result.facts, moved_by)
     limits = f"p beyond the error of its draws, estimates by more than {100 * moved_by:g}%"
     if not found:
-        say(f"\n{paragraph(f'Against {path}: nothing changed ({limits}).')}", err=err)
+        output.say(f"\n{paragraph(f'Against {path}: nothing changed ({limits}).')}", err=err)
         return 0
     failed = sum(one.fails for one in found)
     told = "the verdict or cautions changed" if failed else "the verdict and the cautions are as they were"
-    say(f"\n{paragraph(f'Against {path}: {told}. Listed: {limits}.')}\n", err=err)
+    output.say(f"\n{paragraph(f'Against {path}: {told}. Listed: {limits}.')}\n", err=err)
     rows = [[shown(one.what), shown(one.before), shown(one.now), "CHANGED" if one.fails else ""] for one in found]
-    say(table(["", "before", "now", ""], rows), err=err)
+    output.say(table(["", "before", "now", ""], rows), err=err)
     return 1 if failed else 0
 
 
@@ -196,7 +185,7 @@ def run_recorded(
         check_seal(seal, ready)
     declared = declare(settings)
     recorder = open_recorder(rows, file, ledger)
-    here = made_here(file)
+    here = output.made_here(file)
     facts = {
         "protocol": None if declared is None else digest_of(declared), "challenge": settings.challenge,
         "challenge_source": settings.challenge_source, "seal": settings.seal, "rule_source": ready.rule_source,
@@ -205,7 +194,7 @@ def run_recorded(
     }  # fmt: skip
 
     def work(begun: Callable[[bool], None]) -> "Audit":
-        return quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
+        return output.quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
 
     known = recorder.knows(out)
     kept = read_provenance(Path(out)) if known and out is not None else None
@@ -232,7 +221,7 @@ def settings_from(
                 )
         if data is None:
             raise OptionError("a protocol needs data.", f"improvable audit {source} --data FILE.")
-        warn_of_code(read_protocol(source))
+        output.warn_of_code(read_protocol(source))
         return (*settings_of(source, asked.get("challenge")), data)
     if data is not None:
         raise OptionError("--data goes with a protocol.", "Write improvable audit DATA, or audit PROTOCOL.toml --data.")
@@ -254,7 +243,9 @@ def write_declared(settings: Settings, data: str, path: str) -> int:
         declared["test"].pop("seed", None)
     write_protocol(declared, path)
     given = "" if settings.challenge_source else " --challenge 'what the other side draws'"
-    say(f"Wrote {path}.\nNext: improvable seal {in_command(path)} --data {in_command(data)}{given}")
+    output.say(
+        f"Wrote {path}.\nNext: improvable seal {output.in_command(path)} --data {output.in_command(data)}{given}"
+    )
     return 0
 
 
@@ -286,12 +277,12 @@ def check(
     from improvable.procedure.prepare import prepare_audit
     from improvable.report.text import look_text
 
-    check_outputs(json)
+    output.check_outputs(json)
     settings, _, file = settings_from(context, source, data, asked)
     ready = prepare_audit(file, settings, n_jobs=jobs)
     cautions = [caution.text for caution in ready.cautions]
     for text in cautions:
-        warn(text)
-    if not put_json({**ready.look.facts, "warnings": cautions}, json):
-        say(look_text(ready.look.facts))
+        output.warn(text)
+    if not output.put_json({**ready.look.facts, "warnings": cautions}, json):
+        output.say(look_text(ready.look.facts))
     return 0

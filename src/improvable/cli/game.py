@@ -25,18 +25,14 @@ def game(
         help="What one repetition costs the analyst, to whom a rejection is worth 1; or what m cost: 0.001*m**1.5.",
     ),
     correlation: float | None = Option(
-        None, help="Correlation of p-values across the paper's splits.", show_default="0, or that of a run by split"
+        None,
+        help="Correlation of normal scores across the paper's splits.",
+        show_default="0, or that of a run by split",
     ),
     forward_correlation: float | None = Option(
         None,
         help="Correlation of normal scores across forward repetitions.",
         show_default="0.8, or that of a forward run",
-    ),
-    mixing: str | None = Option(
-        None,
-        metavar="[beta|normal]",
-        help="Of splits; beta: the correlation is that of rejections; normal: that of the p-values' normal scores.",
-        show_default="beta, or normal with a run by split",
     ),
     run: str | None = Option(None, metavar="RUN_FOLDER", help="A folder of improvable audit --out."),
     plot: str | None = Option(None, metavar="FILE", help="Write the picture: .svg, .png, .pdf or .html."),
@@ -61,7 +57,6 @@ def game(
     """
     import improvable
     from improvable.inference.reruns import estimate_correlation, rerun_risk
-    from improvable.question.options import check_choice
     from improvable.report.text import paragraph
     from improvable.studies import game as g
 
@@ -88,15 +83,13 @@ def game(
             found = estimate_correlation(p_values, audit.question.draws)
         except OptionError as error:
             warn(f"the default correlation is assumed, since {error}")
-    family = mixing or ("beta" if found is None or is_forward else "normal")
-    check_choice("--mixing", family, ("beta", "normal"))
     forward = g.FORWARD_CORRELATION if forward_correlation is None else forward_correlation
     correlations = {"split": correlation or 0.0, "forward": forward}
     if found is not None:
         correlations["forward" if is_forward else "split"] = found.estimate
     mixings: dict[str, g.Mixing] = {"split": g.INDEPENDENT, "forward": g.GaussianMixing(correlations["forward"])}
     if correlations["split"] != 0:
-        mixings["split"] = (g.BetaMixing if family == "beta" else g.GaussianMixing)(correlations["split"])
+        mixings["split"] = g.GaussianMixing(correlations["split"])
     costs = g.costs_of(price, count)
     games = {scheme: g.play(*costs, repetitions=count, alpha=level, mixing=mixed) for scheme, mixed in mixings.items()}
     risk = rerun_risk(p_values, draws=audit.question.draws, alpha=level) if audit and len(p_values) > 1 else None
@@ -105,7 +98,6 @@ def game(
         "repetitions_needed": {
             "hoeffding": g.hoeffding_repetitions(level),
             "independent": g.sufficient_repetitions(level),
-            "here": g.fewest_repetitions(price, alpha=level, mixing=mixings["split"]),
         },
         "forward": games["forward"].to_dict(),
         "best_of_seeds": {"seeds": list(g.SEEDS)} | {scheme: one.best_of_seeds() for scheme, one in games.items()},
@@ -160,15 +152,12 @@ def _words(games: "dict[str, Game]", facts: dict[str, Any]) -> list[str]:
         assumed = f"p-values of one data set: {game.mixing.name}; {facts['cost']}"
         out.append(f"{scheme.capitalize()}: {robust} to manipulation ({assumed}).")
     assumption, needed = games["split"].low_cost, facts["repetitions_needed"]
-    here = f"{'over 99' if needed['here'] is None else needed['here']} at this cost and correlation"
-    if games["split"].single.attempts == 0:
-        here = "no number at this cost, at which nobody tries one repetition"
     return [
         *out,
         f"Assumption 4 {'holds' if assumption.holds else 'does not hold'} for splits: after a first attempt of one "
         f"repetition that does not reject, a second rejects with probability {assumption.probability:.3g}; it pays "
         f"if that is above {assumption.bound:.3g}.",
-        f"Splits needed for the median to be more robust: {here}; for independent p-values, {needed['independent']} at "
+        f"Splits needed for the median to be more robust, if p-values are independent: {needed['independent']} at "
         "any costs that tempt the analyst to try one repetition and make another attempt of the median no cheaper than "
         f"one of a single repetition; {needed['hoeffding']} by the paper's bound.",
     ]

@@ -12,17 +12,10 @@ import numpy as np
 
 from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
+from improvable.inference import statistics
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, Cells
 from improvable.inference.evidence import EVERYONE, Evidence, everyone_in
 from improvable.inference.reference_pair import SeveralReferences, contact_set
-from improvable.inference.statistics import (
-    accuracy_statistic,
-    gap_between,
-    gap_slopes,
-    gap_statistic,
-    ordered_pairs,
-    unfairness,
-)
 from improvable.question.claim import Claim, Form
 
 Statistic = tuple[FloatArray, FloatArray]  # on the sample, and on the draws, shape (Q,)
@@ -57,7 +50,7 @@ class Gain:
 
     def statistic(self, claim: Claim) -> Statistic:
         """Large values speak for improvement."""
-        of_size = partial(accuracy_statistic, delta=self.delta(claim), form=claim.form, better=self.better)
+        of_size = partial(statistics.accuracy_statistic, delta=self.delta(claim), form=claim.form, better=self.better)
         return self.contrast.statistic(of_size)
 
 
@@ -96,7 +89,7 @@ class GroupGap:
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """The ordered pairs of groups between which the candidate's gap must be small."""
-        return ordered_pairs(len(self.values), self.protected)
+        return statistics.ordered_pairs(len(self.values), self.protected)
 
     def delta(self, claim: Claim) -> float:
         return claim.gap_delta(self.label)
@@ -106,7 +99,7 @@ class GroupGap:
         low = self.values, self.drawn
         high = low if self.highest is None or pair[0] == pair[1] else self.highest
         values, drawn = (
-            gap_between(above[..., pair[0], algorithm], below[..., pair[1], algorithm], self.relative)
+            statistics.gap_between(above[..., pair[0], algorithm], below[..., pair[1], algorithm], self.relative)
             for above, below in zip(high, low, strict=True)
         )
         return float(values), drawn
@@ -133,19 +126,19 @@ class GroupGap:
         found = [self.values, self.drawn]
         for part, low in enumerate(found):
             high = None if self.highest is None else np.moveaxis(self.highest[part], -2, -1)
-            found[part] = unfairness(np.moveaxis(low, -2, -1), self.protected, self.relative, high)
+            found[part] = statistics.unfairness(np.moveaxis(low, -2, -1), self.protected, self.relative, high)
         return Contrast(*found)
 
     def slopes(self, pair: tuple[int, int], algorithm: int) -> tuple[float, float]:
         """By how much an algorithm's gap between two groups moves with the value of either."""
         high = self.values if self.highest is None else self.highest[0]
         above, below = high[pair[0], algorithm], self.values[pair[1], algorithm]
-        return gap_slopes(float(above), float(below), self.relative)
+        return statistics.gap_slopes(float(above), float(below), self.relative)
 
 
 def gap_statistics(gap: Contrast, delta: float, form: Form) -> Statistic:
     """The statistic of one condition on the gap; small values speak for improvement."""
-    return gap.statistic(partial(gap_statistic, delta=delta, form=form))
+    return gap.statistic(partial(statistics.gap_statistic, delta=delta, form=form))
 
 
 def gains(evidence: Evidence, claim: Claim) -> Iterator[Gain]:

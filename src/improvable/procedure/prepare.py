@@ -21,23 +21,12 @@ from improvable.data.recode import recode, values_of
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
+from improvable.procedure import split
 from improvable.procedure.cautions import note_cautions, plan_cautions
 from improvable.procedure.parallel import one_blas_thread, worker_count
 from improvable.procedure.plan import MIN_TRAINING_ROWS, make_plan
 from improvable.procedure.screen import Look, look_at
 from improvable.procedure.select import Lessons, complete_status_quo
-from improvable.procedure.split import (
-    ALL_ROWS,
-    Cuts,
-    Part,
-    Splitting,
-    TrainingRows,
-    check_keys,
-    fetch_training_rows,
-    first_block,
-    forward_cuts,
-    make_splitting,
-)
 from improvable.procedure.survey import MIN_CLUSTERS, Surveyed, survey
 from improvable.question.challenge import sealed_seed
 from improvable.question.protocol import asked_identity, declare, digest_of
@@ -56,13 +45,13 @@ class Prepared(Lessons):
     surveyed: Surveyed
     look: Look
     data: Fingerprint  # of the columns that are read
-    cuts: Cuts
+    cuts: split.Cuts
     rule_source: str | None = None  # digest of the code behind a rule of somebody's own
 
     @property
     def cautions(self) -> list[Caution]:
         """What a reader must know before anything is run."""
-        trained = [rows for part, rows in self.training.trained.items() if part != ALL_ROWS]
+        trained = [rows for part, rows in self.training.trained.items() if part != split.ALL_ROWS]
         return [
             *note_cautions(self.engine),
             *self.surveyed.cautions,
@@ -75,16 +64,16 @@ class Prepared(Lessons):
     def lessons(self) -> Lessons:
         return Lessons(self.plan, self.features, self.reading, self.splitting, self.training)
 
-    def held_out(self, part: Part) -> Sample:
+    def held_out(self, part: split.Part) -> Sample:
         """Some test rows of a part, of those fetched for all rows: to look at, not to test on."""
-        sample = self.reading.sample(self.training.rows.take(self.training.chosen[ALL_ROWS][:MAX_HELD_OUT]))
+        sample = self.reading.sample(self.training.rows.take(self.training.chosen[split.ALL_ROWS][:MAX_HELD_OUT]))
         tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part.repetition), part)
         return sample.take(np.flatnonzero(tests))
 
     def test_clusters(self, repetition: int) -> Clusters | None:
         """The clusters that a repetition tests on, if rows are clustered; all of them for the status quo itself."""
         clusters = self.surveyed.clusters
-        if clusters is None or repetition == ALL_ROWS.repetition:
+        if clusters is None or repetition == split.ALL_ROWS.repetition:
             return clusters
         return clusters.only(self.splitting.block_of(self.splitting.places(clusters.keys, repetition)) > 0)
 
@@ -134,29 +123,31 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     numeric = [*design.outcome_columns, plan.target, *decided]
     engine = recode(engine, values_of(settings), numeric, design.labeled, columns.features)
     surveyed = survey(engine, design, columns, settings.drop_missing)
-    splitting = make_splitting(design.question.seed, (), settings.row_id, columns.read)
+    splitting = split.make_splitting(design.question.seed, (), settings.row_id, columns.read)
     if isinstance(engine, Memory):
         engine = with_keys(engine, splitting.keying, splitting.columns, settings.row_id)
 
-    def fetch(splitting: Splitting, parts: Sequence[Part]) -> TrainingRows:
-        return fetch_training_rows(engine, surveyed, splitting, columns.read, plan.train_rows, parts)
+    def fetch(splitting: split.Splitting, parts: Sequence[split.Part]) -> split.TrainingRows:
+        return split.fetch_training_rows(engine, surveyed, splitting, columns.read, plan.train_rows, parts)
 
-    def divide() -> tuple[Cuts, Splitting, TrainingRows]:
+    def divide() -> tuple[split.Cuts, split.Splitting, split.TrainingRows]:
         forward = plan.scheme == "forward"
-        cuts = forward_cuts(*first_block(surveyed, rarest)) if forward else Cuts((plan.train_fraction,))
+        cuts = (
+            split.forward_cuts(*split.first_block(surveyed, rarest)) if forward else split.Cuts((plan.train_fraction,))
+        )
         divided = replace(splitting, cuts=cuts.ends)
-        return cuts, divided, fetch(divided, [ALL_ROWS, *divided.parts(range(1, plan.repetitions + 1))])
+        return cuts, divided, fetch(divided, [split.ALL_ROWS, *divided.parts(range(1, plan.repetitions + 1))])
 
     # Of the shares that cutoffs leave above them, the one of which the first block sees the fewest rows on one side.
     shares = [share for share in (plan.constraints.capacity, capacity_of(plan.status_quo)) if share is not None]
     if plan.constraints.same_share and plan.scheme == "forward":  # the status quo's own share must be counted
-        some = fetch(splitting, [ALL_ROWS]).sample(surveyed.reading, ALL_ROWS)
+        some = fetch(splitting, [split.ALL_ROWS]).sample(surveyed.reading, split.ALL_ROWS)
         status_quo = complete_status_quo(plan.status_quo, some, plan.breaking)
         shares.append(float((decide(status_quo, some.rows, "status quo") != 0).mean()))
     rarest = min((share for share in shares if 0 < share < 1), key=lambda share: min(share, 1 - share), default=None)
     cuts, splitting, training = divide()
-    check_keys(training, settings.row_id)
-    some = training.sample(surveyed.reading, ALL_ROWS)
+    split.check_keys(training, settings.row_id)
+    some = training.sample(surveyed.reading, split.ALL_ROWS)
     seen = surveyed.seen
     features = choose_features(some.rows, design, columns, settings, seen.missing, seen.infinite, engine.columns)
     check_features(plan.constraints, some.rows, features.columns)
@@ -165,7 +156,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
         surveyed = survey(engine, design, columns, settings.drop_missing, same)
         cuts, splitting, training = divide()
-        some = training.sample(surveyed.reading, ALL_ROWS)
+        some = training.sample(surveyed.reading, split.ALL_ROWS)
     copies = copy_cautions(engine, surveyed.reading, settings, some, same)
     with one_blas_thread():
         look = look_at(plan, some, features, surveyed)
@@ -180,7 +171,7 @@ def _check_sizes(ready: Prepared) -> None:
     """Refuse repetitions with too few rows or clusters."""
     plan, surveyed = ready.plan, ready.surveyed
     for part, rows in ready.training.trained.items():
-        if part == ALL_ROWS or part.block > 1:
+        if part == split.ALL_ROWS or part.block > 1:
             continue
         kind, least, training, testing = "rows", MIN_TRAINING_ROWS, rows, surveyed.rows - rows
         enough = training >= least

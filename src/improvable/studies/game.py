@@ -61,48 +61,18 @@ INDEPENDENT = Independent()
 
 
 @dataclass(frozen=True)
-class _Correlated:
+class GaussianMixing:
+    """Normal scores of the p-values of one data set share a factor, and have this correlation (0 to below 1).
+
+    Two rejections are less correlated than that, and the less so the smaller the level.
+    """
+
     correlation: float
 
     def __post_init__(self) -> None:
         number = isinstance(self.correlation, float | int | np.number) and not isinstance(self.correlation, bool)
         if not number or not 0 <= self.correlation < 1:
             raise OptionError(f"the correlation is {self.correlation}.", "Give a number from 0 to below 1.")
-
-
-class BetaMixing(_Correlated):
-    """q has a Beta distribution; two rejections of one data set have this correlation (0 to below 1) at every level."""
-
-    @property
-    def name(self) -> str:
-        return f"rejections have correlation {self.correlation:.3g} (beta)"
-
-    def points(self, level: float) -> tuple[FloatArray, FloatArray]:
-        if self.correlation == 0:
-            return INDEPENDENT.points(level)
-        # In the log odds t of q the density falls off exponentially on both sides, and t = center + scale sinh(s)
-        # makes that doubly so: the trapezoid rule is then exact to rounding.
-        size = (1 - self.correlation) / self.correlation
-        first, second = level * size, (1 - level) * size
-        center, scale = np.log(level / (1 - level)), min(1.0, 1 / np.sqrt(size * level * (1 - level)))
-
-        def log_density(s: FloatArray) -> FloatArray:
-            t = center + scale * np.sinh(s)
-            return np.asarray(-first * np.logaddexp(0, -t) - second * np.logaddexp(0, t))
-
-        peak, ends = log_density(np.zeros(1)), np.array([-1.0, 1.0])
-        while (near := peak - log_density(ends) < NEGLIGIBLE).any():
-            ends[near] *= 1.1
-        s = np.linspace(ends[0], ends[1], NODES)
-        weights = np.exp(log_density(s) - peak) * np.cosh(s)
-        return np.asarray(np.exp(-np.logaddexp(0, -(center + scale * np.sinh(s))))), weights / weights.sum()
-
-
-class GaussianMixing(_Correlated):
-    """Normal scores of the p-values of one data set share a factor, and have this correlation (0 to below 1).
-
-    Two rejections are less correlated than that, and the less so the smaller the level.
-    """
 
     @property
     def name(self) -> str:
@@ -398,27 +368,3 @@ def sufficient_repetitions(alpha: float = 0.05) -> int:
     bound = alpha / (1 + alpha)
     counts = range(2, hoeffding_repetitions(alpha, bound) + 1)
     return 1 + max((k for k in counts if _one_attempt(alpha, k, INDEPENDENT)[0] > bound), default=1)
-
-
-def fewest_repetitions(
-    price: float | str, *, alpha: float = 0.05, mixing: Mixing = INDEPENDENT, at_most: int = 99
-) -> int | None:
-    """The smallest K > 1 such that the equilibrium itself has s2 more robust, there and up to `at_most` repetitions.
-
-    Each game is solved; no bound is used. None where s2 with `at_most` repetitions is not more robust: the theorem
-    then asks for more of them, or its assumption does not hold. `price` is that of `costs_of`.
-
-    Examples
-    --------
-    >>> fewest_repetitions(0.01)
-    2
-    """
-    check_integer("at_most", at_most, 2)
-
-    def policymaker(repetitions: int) -> float:
-        cost = costs_of(price, repetitions)[1]
-        return best_response(cost, alpha=alpha, repetitions=repetitions, mixing=mixing).policymaker
-
-    single = policymaker(1)
-    failing = next((k for k in range(at_most, 1, -1) if policymaker(k) <= single), 1)
-    return failing + 1 if failing < at_most else None

@@ -13,7 +13,6 @@ from improvable.inference.reruns import estimate_correlation, repetitions_to_agr
 from improvable.inference.test import lower_median
 from improvable.studies.game import (
     INDEPENDENT,
-    BetaMixing,
     Cost,
     GaussianMixing,
     Mixing,
@@ -23,6 +22,7 @@ from improvable.studies.game import (
     rejection_probability,
 )
 from mixings import MIXED, DiscreteMixing, one
+from replication.mixing import BetaMixing
 
 
 def enumerated(chance: float, repetitions: int, attempts: int) -> float:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import improvable
-from improvable.studies.game import BetaMixing, costs_of, fewest_repetitions, play
+from improvable.studies.game import costs_of, play
 
 FORMULAS = ["0.001*m", "0.01*m**1.5 + 0.001*m", "exp(m/100) - 1", "0.02*(m + m**2)/2", "m*sqrt(m + 1)/500", "-(-m)/9"]
 
@@ -55,5 +55,3 @@ def test_a_cost_that_explodes_is_a_cost() -> None:
 
 def test_a_number_is_the_linear_formula() -> None:
     assert [costs_of("0.01*m", 7)[i](3) for i in (0, 1)] == pytest.approx([costs_of(0.01, 7)[i](3) for i in (0, 1)])
-    mixing = BetaMixing(0.4)
-    assert fewest_repetitions("0.01*m", mixing=mixing) == fewest_repetitions(0.01, mixing=mixing)

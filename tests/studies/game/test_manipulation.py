@@ -1,6 +1,5 @@
 """Section 5 of the paper, statement by statement."""
 
-import itertools
 import math
 
 import numpy as np
@@ -10,14 +9,11 @@ from scipy.stats import binom
 from improvable._typing import FloatArray
 from improvable.report.plots import attempts
 from improvable.studies.game import (
-    INDEPENDENT,
-    BetaMixing,
     Cost,
     GaussianMixing,
     Mixing,
     best_response,
     costs_of,
-    fewest_repetitions,
     hoeffding_repetitions,
     low_cost_assumption,
     play,
@@ -25,6 +21,7 @@ from improvable.studies.game import (
     sufficient_repetitions,
 )
 from mixings import MIXED, NEAR_HALF, DiscreteMixing, one
+from replication.mixing import BetaMixing
 
 
 def cost_table(paid: FloatArray) -> Cost:
@@ -191,15 +188,6 @@ def test_the_condition_of_the_exact_number_is_sharp() -> None:
     assert found == {"s1", "s2"}
 
 
-def test_the_fewest_repetitions_of_a_game_equal_a_search_over_games() -> None:
-    mixings: list[Mixing] = [INDEPENDENT, BetaMixing(0.5), NEAR_HALF]
-    for mixing, cost in itertools.product(mixings, [1e-5, 0.01, 0.06]):
-        robust = [k for k in range(2, 30) if play(*costs_of(cost, k), repetitions=k, mixing=mixing).more_robust == "s2"]
-        tail = [k for k in robust if set(range(k, 30)) <= set(robust)]
-        assert fewest_repetitions(cost, mixing=mixing, at_most=29) == (min(tail) if tail else None)
-
-
-@MIXED
 def test_footnote_jensen_one_repetition_is_rejected_most_often_if_p_values_are_independent(mixing: Mixing) -> None:
     every = np.arange(1, 300)
     assert (rejection_probability(every, mixing=mixing) <= rejection_probability(every) + 1e-12).all()

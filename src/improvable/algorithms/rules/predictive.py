@@ -11,14 +11,8 @@ from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel, named_columns
+from improvable.algorithms.rules import out_of_sample
 from improvable.algorithms.rules.base import Family, Selection, Training
-from improvable.algorithms.rules.out_of_sample import (
-    cross_fit,
-    cutoff_folds,
-    forget_training,
-    honest_scores,
-    may_keep_out_of_bag,
-)
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Threshold, ThresholdedScore
 from improvable.errors import RuleError
@@ -75,14 +69,14 @@ class PredictiveRule:
 
     def honest_scores(self, fitted: FittedModel, training: Training) -> FloatArray:
         """The scores that the training rows would have as new rows."""
-        scores = honest_scores(fitted, training, self.fit)
-        forget_training(fitted.estimator)
+        scores = out_of_sample.honest_scores(fitted, training, self.fit)
+        out_of_sample.forget_training(fitted.estimator)
         return scores
 
     def cross_fit(self, training: Training) -> tuple[FittedModel, FloatArray]:
         """The fitted estimator, and what it is expected to say of each training row as a new one."""
-        fitted, scores = cross_fit(training, self.fit)
-        forget_training(fitted.estimator)
+        fitted, scores = out_of_sample.cross_fit(training, self.fit)
+        out_of_sample.forget_training(fitted.estimator)
         return fitted, scores
 
     def fit(self, training: Training) -> FittedModel:
@@ -104,7 +98,7 @@ class PredictiveRule:
         states = training.seed.generate_state(max(1, len(unseeded)))
         model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
         cutoff_follows = training.constraints.capacity is not None and training.constraints.selection_gap is None
-        if cutoff_follows and may_keep_out_of_bag(model):
+        if cutoff_follows and out_of_sample.may_keep_out_of_bag(model):
             model.set_params(oob_score=True)
         target: Any = training.target
         if is_classifier(model):
@@ -115,11 +109,12 @@ class PredictiveRule:
         # Of what is known about rows, the estimator or a pipeline's last step gets what its fit takes.
         steps = getattr(model, "steps", None)
         last, before = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
-        about_rows = {"sample_weight": training.sample.relative_weights, "fold_of_row": cutoff_folds(training)}
+        folds = out_of_sample.cutoff_folds(training)
+        about_rows = {"sample_weight": training.sample.relative_weights, "fold_of_row": folds}
         taken = [name for name, values in about_rows.items() if values is not None and has_fit_parameter(last, name)]
         model.fit(matrix, target, **{f"{before}{name}": about_rows[name] for name in taken})
         if not cutoff_follows:
-            forget_training(model)
+            out_of_sample.forget_training(model)
         if "n_jobs" in model.get_params():
             model.set_params(n_jobs=None)  # threads that predict add up trees in any order, and the last bits differ
         return FittedModel(model, training.features, encoder)
