@@ -5,21 +5,28 @@ BIN := $(VENV)/bin
 # --no-compile: Python compiles what it imports when it first imports it, and that is a small part of what is installed.
 INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
 
-# One environment, filled as far as a command needs it: what the package needs, then what its developers need.
+# One environment, filled as far as a command needs it: what the package needs, what its developers need, then engines.
+MADE := $(VENV)/made
 RUNTIME := $(VENV)/installed
 DEV := $(VENV)/dev-installed
+SPARK := $(VENV)/spark-built
 ENGINES := $(VENV)/engines-installed
 
-.PHONY: demo test engines test-engines r test-r lint types browser latex java replicate speed bench board cases validity pages docs notebooks pictures dist clean
+.PHONY: demo test pytest everything system engines test-engines r test-r lint types browser latex java replicate speed bench board cases validity pages docs notebooks pictures dist clean
 
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
 
 # One thread a worker: two workers whose estimators start a thread a core wait for each other most of the time. Stealing
 # work keeps the tests of a file, and what they share, on one worker.
-test test-engines test-r: export OMP_NUM_THREADS = 1
-test: lint types browser latex $(DEV)
+pytest test-engines test-r: export OMP_NUM_THREADS = 1
+pytest: browser latex $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal
+
+test: lint types pytest
+
+# All that `.ci/run` needs: with --jobs=3, pip fills the environment and builds Spark while apt installs.
+everything: $(ENGINES) system
 
 # Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
 engines: java $(ENGINES)
@@ -27,17 +34,28 @@ engines: java $(ENGINES)
 test-engines: engines
 	$(BIN)/pytest -n 2 --dist loadfile tests/engines
 
-java:
-	@command -v java > /dev/null || \
-	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless > /dev/null) || true
+# Programs that Debian has: how to see that one is there, and its packages. As root they are installed where they are
+# missing. Where they cannot be, tests that need Chromium, Java or R fail and say so; LaTeX that is written is not compiled.
+SEEN_browser := command -v chromium || command -v chromium-browser || command -v google-chrome
+SEEN_latex := command -v pdflatex
+SEEN_java := command -v java
+SEEN_r = dpkg -s $(PACKAGES_r)
+PACKAGES_browser := chromium fonts-liberation
+PACKAGES_latex := texlive-latex-recommended
+PACKAGES_java := default-jre-headless
+PACKAGES_r := r-base-core r-cran-reticulate r-cran-testthat r-cran-tibble r-cran-haven r-cran-generics
+APT := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
+missing = $$($(foreach one,$(1),{ $(SEEN_$(one)); } > /dev/null 2>&1 || echo $(PACKAGES_$(one));))
+provide = @missing="$(missing)"; [ -z "$$missing" ] || (apt-get update -qq && $(APT) $$missing > /dev/null) || true
 
-# The R package against this environment's Python. Where R is missing and cannot be installed, this fails and says so.
-R_NEEDS := r-base-core r-cran-reticulate r-cran-testthat r-cran-tibble r-cran-haven r-cran-generics
+browser latex java r:
+	$(call provide,$@)
+
+system:
+	$(call provide,browser latex java r)
+
+# The R package against this environment's Python.
 R_LIBRARY := build/r
-r:
-	@dpkg -s $(R_NEEDS) > /dev/null 2>&1 || \
-	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(R_NEEDS) > /dev/null) || true
-
 test-r: export R_LIBS = $(abspath $(R_LIBRARY))
 test-r: export IMPROVABLE_PYTHON = $(abspath $(BIN)/python)
 test-r: r $(DEV)
@@ -52,16 +70,6 @@ lint: $(DEV)
 
 types: $(DEV)
 	$(BIN)/mypy
-
-# The report is tested in a browser. Where there is none and it cannot be installed, those tests fail and say so.
-browser:
-	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
-	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null) || true
-
-# LaTeX that is written is compiled. Where there is no compiler and it cannot be installed, that test is skipped.
-latex:
-	@command -v pdflatex > /dev/null || \
-	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends texlive-latex-recommended > /dev/null) || true
 
 # Levels and power by simulation, written to docs/evidence/validity.md: hours. What is done is kept in build/validity, so that it
 # continues where it stopped; SHARE=0.1 draws a tenth of all samples, JOBS=4 runs four parts of the study at a time.
@@ -115,17 +123,26 @@ cases: export OMP_NUM_THREADS = 1
 cases: $(DEV)
 	$(BIN)/python benchmarks/cases.py --data $(DATA)
 
-$(RUNTIME): pyproject.toml constraints.txt
+$(MADE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(RUNTIME): $(MADE)
 	$(INSTALL) --editable .
 	touch $@
 
-$(DEV): $(RUNTIME)
+$(DEV): $(MADE)
 	$(INSTALL) --editable ".[dev]"
+	touch $(RUNTIME) $@
+
+# Spark is published as source alone, and half a gigabyte is packed into a wheel before it is installed.
+$(SPARK): $(MADE)
+	$(BIN)/pip wheel --quiet --no-deps --constraint constraints.txt --wheel-dir $(VENV)/wheels pyspark
 	touch $@
 
-$(ENGINES): $(DEV)
-	$(INSTALL) --editable ".[dev,engines]"
+$(ENGINES): $(DEV) $(SPARK)
+	$(INSTALL) --find-links $(VENV)/wheels --editable ".[engines]"
+	rm -r $(VENV)/wheels
 	touch $@
 
 clean:

@@ -17,6 +17,12 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 SECONDS = 180
+STILL = """
+const still = new CSSStyleSheet();
+still.replaceSync("*, ::before { animation: none !important }");
+document.adoptedStyleSheets = [still];
+"""
+"""A wheel that turns while an audit runs is drawn sixty times a second, with the time that the audit needs."""
 
 
 class Server:
@@ -71,7 +77,8 @@ def chromium() -> Iterator[Browser]:
     if program is None:
         pytest.fail("no Chromium is installed; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=program, args=flags)
         yield browser
         browser.close()
 
@@ -79,8 +86,10 @@ def chromium() -> Iterator[Browser]:
 class Visitor:
     """A person at the page: counts clicks, and notes every request and everything the browser complains about."""
 
-    def __init__(self, browser: Browser, address: str, width: int = 1200) -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
+    def __init__(self, browser: Browser, address: str, still: bool = True) -> None:
+        self.context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+        if still:
+            self.context.add_init_script(STILL)
         self.context.set_default_timeout(SECONDS * 1000)
         self.clicks, self.requests, self.complaints = 0, list[str](), list[str]()
         self.context.on("request", lambda request: self.requests.append(request.url))

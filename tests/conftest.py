@@ -1,5 +1,6 @@
 """Data that many tests share."""
 
+import gc
 import os
 import shutil
 import sys
@@ -39,6 +40,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Engines are tested where they are installed, and only when asked for: `make test-engines`."""
     asked = any("engines" in argument for argument in config.args)
     return True if collection_path.name == "engines" and "tests" in collection_path.parts and not asked else None
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported by now out of garbage collection, which else walks it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 class Case:

@@ -226,7 +226,7 @@ def test_trap_10_the_capacity_reached_is_reported_for_both_algorithms_and_sample
 
 
 def test_trap_14_workers_change_no_bit(case: Case) -> None:
-    one, two = audited(case, n_jobs=1, rule="forest"), audited(case, n_jobs=2, rule="forest")
+    one, two = audited(case, n_jobs=1, rule="forest:30"), audited(case, n_jobs=2, rule="forest:30")
     assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
     for a, b in zip(one.repetitions, two.repetitions, strict=True):
         np.testing.assert_array_equal(a.evidence.draws, b.evidence.draws)

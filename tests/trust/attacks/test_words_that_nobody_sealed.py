@@ -79,6 +79,13 @@ def test_runs_command_and_data_are_compared_with_the_ledger(change: Any, capsys:
         capsys.readouterr()
         assert run(["verify", result, *VERIFY]) == 1
         assert "and the ledger says '" in said(capsys)
+
+
+@pytest.mark.usefixtures("sealed")
+def test_a_page_without_its_ledger_is_not_verified(capsys: pytest.CaptureFixture[str]) -> None:
+    made = read_provenance(Path("run"))
+    assert made is not None
+    Path("report.html").write_text(html_page(load("run"), **vars(made)), encoding="utf-8")
     Path("people.csv.ledger").rename("elsewhere.gone")
     capsys.readouterr()
     assert run(["verify", "report.html", *VERIFY]) == 1
