@@ -59,16 +59,17 @@ def test_a_cutoff_is_so_much_or_more() -> None:
 
 
 def test_every_answer_about_reading_is_an_option() -> None:
-    reading = {"na": '9, "n/a, or so"', "spelling": "one", "drop": "yes", "duplicates": "keep"}
+    reading = {"na": '9, "n/a, or so"', "spelling": "one", "drop": "yes", "duplicates": "keep", "unknown": "0.1"}
     answers = {**ANSWERS, "reading": reading, "stated": True, "format": {"sheet": "May", "decimal": ","}}
     words = audit_options({**answers, "question": {"organization": "First Bank", "date": "May 5"}})
     for pair in (
         ("--na", "9"), ("--na", '"n/a, or so"'), ("--direction", "as stated"), ("--duplicates", "keep"),
+        ("--unknown-outcomes", "0.1"),
         ("--sheet", "May"), ("--decimal", ","), ("--organization", "First Bank"), ("--date", "May 5"),
     ):  # fmt: skip
         assert pair in itertools.pairwise(words)
     assert {"--strip", "--drop-missing"} < set(words)
-    assert "--duplicates" not in options(answers), "power does not take it"
+    assert not {"--duplicates", "--unknown-outcomes"} & set(options(answers)), "power does not take them"
 
 
 @pytest.mark.parametrize(

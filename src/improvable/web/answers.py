@@ -37,7 +37,7 @@ OTHERS = {
 """What any other column can be."""
 SINGLE = ("row_id", "weight", "cluster", "stratum")
 FORMAT = ("sheet", "separator", "decimal", "encoding")
-READING = ("na", "spelling", "drop", "duplicates")
+READING = ("na", "spelling", "drop", "duplicates", "unknown")
 BAD_NEWS = (
     "default", "churn", "fraud", "delinquen", "charge", "late", "recid", "rearrest", "arrest", "dropout", "died",
     "death", "bad", "sick", "diabet", "disease", "readmi",
@@ -336,10 +336,11 @@ def options(answers: Mapping[str, Any]) -> list[str]:
 
 def audit_options(answers: Mapping[str, Any]) -> list[str]:
     """The same with what `audit` and `check` take and `power` does not."""
-    asked, duplicates = asked_of(answers), answers.get("reading", {}).get("duplicates")
+    asked, reading = asked_of(answers), answers.get("reading", {})
     return options(answers) + _words(
         ("--row-id", roles_of(answers).one("row_id")),
-        ("--duplicates", duplicates if duplicates in ("keep", "cluster") else ""),
+        ("--duplicates", reading["duplicates"] if reading.get("duplicates") in ("keep", "cluster") else ""),
+        ("--unknown-outcomes", reading.get("unknown", "")),
         *((f"--{name}", asked[name]) for name in FOR_THE_REPORT),
     )
 

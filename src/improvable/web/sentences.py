@@ -14,6 +14,7 @@ CONTROLS = {
     "drop_missing": "Leave out rows that lack a value",
     "strip": "They are one value",
     "na": "Values that mean missing",
+    "unknown_outcomes": "Nobody has seen how those not selected fared",
     **dict.fromkeys(("positive", "lower_is_better"), "Whom should the algorithm select"),
     "direction": "It is as stated",
     "outcome": "How each person fared",
