@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 os.environ.setdefault("POLARS_MAX_THREADS", "1")  # frames are small: threads would only wait for each other
 
-from validity import bootstrap_t, hard, held_out, monitor, probabilities, reference_pair  # noqa: E402
+from validity import bootstrap_t, hard, held_out, monitor, probabilities, reference_pair, unknown  # noqa: E402
 from validity.gap_page import CLAIM  # noqa: E402
 from validity.learning_study import (  # noqa: E402
     SEED,
@@ -43,6 +43,7 @@ GAP_AUDIT, CLAIM_AUDIT = 400, 1_000
 HARD_LEVEL, HARD_POWER, CHEAP, BATCHES = 2_000, 500, 4_000, 40
 PROBABLE_LEVEL, PROBABLE_LARGE, PROBABLE_POWER, HALVES = 1_000, 1_500, 500, 20
 MONITOR_LEVEL, MONITOR_PRICE = 2_000, 300
+UNKNOWN = 400
 KEPT = HERE.parents[2] / "build" / "validity"
 PICTURE = "p_values_by_seed.svg"
 
@@ -142,6 +143,12 @@ def price_unit(stream: monitor.Stream, s: int) -> Unit:
     return Unit(f"monitor price/{stream.name}", once, MONITOR_PRICE)
 
 
+def unknown_unit(name: str, u: int) -> Unit:
+    process = (unknown.PROCESSES | unknown.UNSEEN)[name]
+    once = numbered(7_300 + u, lambda seed: unknown.unknown_found(process, unknown.HOW[name], seed))
+    return Unit(f"unknown/{name}", once, UNKNOWN)
+
+
 FOLDED = [(errors, correlation) for errors in (0.5, 1.0, 2.0, 4.0) for correlation in (0.0, 0.5, 0.9)]
 LIMITS = [(limit, candidate) for limit in reference_pair.LIMITS for candidate in reference_pair.CANDIDATES]
 STUDIES: dict[str, list[Unit]] = {
@@ -158,6 +165,7 @@ STUDIES: dict[str, list[Unit]] = {
     "folded": [folded_unit(*one) for one in FOLDED],
     "monitor": [monitor_unit(stream, s) for s, stream in enumerate(monitor.NULLS)],
     "monitor price": [price_unit(stream, s) for s, stream in enumerate(monitor.BETTER)],
+    "unknown": [unknown_unit(name, u) for u, name in enumerate(unknown.HOW)],
     "bounds": [Unit("bounds", numbered(900, hard.wrong_bounds), HARD_LEVEL)],
     "probabilities": probable_units("level", probabilities.PROCESSES, PROBABLE_LEVEL, 0),
     "probabilities, many rows": [many_unit()],

@@ -18,6 +18,7 @@ from validity.page_parts import FEWEST, Studies, Study, cautions, exceeds, part,
 from validity.probabilities_page import probabilities_above, probabilities_say, probabilities_section
 from validity.processes import PROCESSES, Process, Truth
 from validity.study import ALPHA, DRAWS
+from validity.unknown import unknown_above, unknown_says, unknown_section
 
 GAPS = ("signed", "absolute")
 
@@ -172,6 +173,7 @@ SECTIONS = (
     Section("The two gap statistics at the size of the application", ("gap", "gap of an audit"), gap_section, gaps_say,
             gaps_above),
     Section("Is the claim of 64% safe?", ("gap", "gap of an audit"), claim_section, claim_says),
+    Section("Outcomes nobody has seen", ("unknown",), unknown_section, unknown_says, unknown_above),
     Section("The monitor", ("monitor", "monitor price"), monitor_section, monitor_says, monitor_above),
 )  # fmt: skip
 
@@ -269,6 +271,6 @@ utilities, the mean outcome of those selected, and settings are the defaults. Th
 {hours:.1f} hours on a busy core. What was found in each sample is kept in a folder: a study that was stopped continues,
 `--share 0.1` draws a tenth of all samples, `--only` runs one study, and `--page` writes the page of what is there.
 Sections that nothing was run for stay as they are. The seed is {seed}. The processes are in
-`benchmarks/validity/processes.py`, `hard.py`, `held_out.py`, `learning.py`, `choosing.py`, `probabilities.py` and
-`monitor.py`. `make test` runs a short version.
+`benchmarks/validity/processes.py`, `hard.py`, `held_out.py`, `learning.py`, `choosing.py`, `probabilities.py`,
+`unknown.py` and `monitor.py`. `make test` runs a short version.
 """
