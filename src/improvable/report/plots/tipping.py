@@ -59,8 +59,8 @@ def draw_tipping(facts: Facts, width: int) -> Any:
     line, points = base.mark_line(color=AFTER, strokeWidth=2), base.mark_point(color=AFTER, filled=True, size=40)
     limit = chart([{"p_value": facts["threshold"]}]).mark_rule(color=LIMIT, strokeDash=[6, 3]).encode(y=y)
     layers, benchmark = [limit, line, points], facts["tipping_benchmark"]
-    if benchmark is not None and benchmark["factor"] <= values[-1]["gamma"]:
-        place = chart([{"gamma": benchmark["factor"], "what": benchmark["what"]}]).encode(x=x)
+    if benchmark is not None and benchmark["factor"] <= values[-1]["x"]:
+        place = chart([{"x": benchmark["factor"], "what": benchmark["what"]}]).encode(x=x)
         text = place.mark_text(align="left", dx=4, fontSize=12, color=INK).encode(text="what:N", y=alt.value(8))
         layers += [place.mark_rule(color=INK, strokeDash=[2, 2]), text]
     return plain_style(alt.layer(*layers).properties(width=width - 80, height=200))
