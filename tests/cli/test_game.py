@@ -68,7 +68,7 @@ def test_a_game_that_nobody_plays_is_a_tie(capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert "equally robust" in out
     assert "Assumption 4 does not hold" in out
-    assert "no number at this cost, at which nobody tries one repetition" in " ".join(out.split())
+    assert "3 at any costs that tempt the analyst to try one repetition" in " ".join(out.split())
 
 
 def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: pytest.CaptureFixture[str]) -> None:

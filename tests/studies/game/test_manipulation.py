@@ -188,6 +188,7 @@ def test_the_condition_of_the_exact_number_is_sharp() -> None:
     assert found == {"s1", "s2"}
 
 
+@MIXED
 def test_footnote_jensen_one_repetition_is_rejected_most_often_if_p_values_are_independent(mixing: Mixing) -> None:
     every = np.arange(1, 300)
     assert (rejection_probability(every, mixing=mixing) <= rejection_probability(every) + 1e-12).all()
