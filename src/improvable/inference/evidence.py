@@ -65,9 +65,7 @@ class Evidence:
 
     @property
     def bounded(self) -> int:
-        """How many utilities have two more sums beside them; 0 where every outcome is known (`inference/unknown`)."""
-        there = self.measures[-1].words == UNKNOWN[-1] and self.sums.shape[1] == len(self.measures)
-        return len(self.measures) // (1 + len(UNKNOWN)) if there else 0
+        return bounded(self.measures)
 
     @cached_property
     def ends(self) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
@@ -155,6 +153,11 @@ class Evidence:
         a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))
         share = np.array([weights.get(level, 0.0) for level in self.attributes[a].levels])
         return a, share / share.sum()
+
+
+def bounded(measures: Sequence[Measure]) -> int:
+    """How many utilities have two more sums beside them; 0 where every outcome is known (`inference/unknown`)."""
+    return len(measures) // (1 + len(UNKNOWN)) if measures[-1].words == UNKNOWN[-1] else 0
 
 
 def everyone_in(attributes: Sequence[Attribute]) -> BoolArray:

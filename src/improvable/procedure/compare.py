@@ -74,7 +74,8 @@ def run_comparison(
     if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):
         engine = with_keys(engine, keyed.keying, keyed.columns)
     contest = Contest(ALL_ROWS, before, after, outcomes=no_model(reading))
-    if question.unknown_outcomes is not None and contest.outcomes is None:
+    itself = candidate is settings.status_quo  # which selects nobody whose outcome is unknown
+    if question.unknown_outcomes is not None and contest.outcomes is None and not itself:
         hint = "Run an audit, or give the outcome's range, 1 of a 0/1 outcome: `unknown_outcomes=1`."
         raise OptionError("a comparison has no training rows to learn a model of unknown outcomes from.", hint)
     (tally,) = count_contests(engine, reading, None, [contest], columns.read, keyed)

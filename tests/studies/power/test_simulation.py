@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.special import ndtr
 
@@ -21,6 +22,7 @@ from improvable.studies.power.assumptions import Outlook, assume
 from improvable.studies.power.learning import learn
 from improvable.studies.power.margins import margins
 from improvable.studies.power.simulate import Rejections, Setting, block_moments, repetition_means, simulate
+from validity.unknown import Process
 
 
 def test_assumed_moments_are_those_of_rows() -> None:
@@ -116,14 +118,65 @@ def test_the_delta_method_gives_the_bootstrap_p_value(claim: dict[str, Any], uti
         **utilities,
         **claim,
     )
+    # The bootstrap's own error is .006 at most; 400 draws of the folded gap have .025; the rest is skewness.
+    assert normal_p(result) == pytest.approx(result.p_value, abs=0.03 if claim.get("gap") != "absolute" else 0.06)
+
+
+PROBABLE: dict[str, dict[str, Any]] = {name: CLAIMS[name] for name in ("plain", "deltas", "protected")}
+PROBABLE["population"] = {"overall": "population", "delta_accuracy": 0.06, "delta_fairness": -4.0}
+PROBABLE["three"] = {"delta_accuracy": -0.3, "delta_fairness": -3.0}
+
+
+@pytest.mark.parametrize(("name", "claim"), PROBABLE.items(), ids=PROBABLE)
+def test_the_same_with_groups_known_by_probability(name: str, claim: dict[str, Any]) -> None:
+    frame, rng = Case(seed=3, rows=3_000).frame(), np.random.default_rng(0)
+    p = rng.beta(0.4, 0.4, len(frame))
+    p = np.where((p > 0.5) == (frame["group"].to_numpy() == "b"), p, 1 - p)
+    part = rng.random(len(frame)) * 0.9 if name == "three" else np.zeros(len(frame))
+    frame = frame.with_columns(p_a=(1 - part) * (1 - p), p_b=p, p_c=part * (1 - p))
+    named = {one: f"p_{one}" for one in (("a", "b", "c") if name == "three" else ("a", "b"))}
+    asked = {"outcome": "count", "accuracy": "calibration", "selection": "burden"} | claim
+    groups = improvable.Groups(probabilities=named)
+    result = flat_compare(frame, group=groups, status_quo="now", candidate="new", draws=8_000, **asked)
+    assert len(result.evidence.attributes) == 2, "both estimates are tested"
+    assert 0.002 < result.p_value < 0.998
+    assert normal_p(result, given=name != "three") == pytest.approx(result.p_value, abs=0.03)
+
+
+SEEN: dict[str, dict[str, Any]] = {
+    "accuracy": {"ask": "accuracy", "delta_accuracy": -0.22},
+    "gap": {"ask": "fairness", "delta_fairness": -0.32},
+    "absolute": {"ask": "fairness", "delta_fairness": -0.32, "gap": "absolute"},
+    "protected": {"ask": "fairness", "delta_fairness": -0.3, "protected": "b", "selection": "burden"},
+    "lower": {"ask": "fairness", "delta_fairness": -3.0, "lower_is_better": True},
+    "protected, lower": {"ask": "fairness", "delta_fairness": -3.0, "protected": "b", "lower_is_better": True},
+}
+
+
+@pytest.mark.parametrize("claim", SEEN.values(), ids=SEEN)
+def test_the_same_with_outcomes_that_nobody_has_seen(claim: dict[str, Any]) -> None:
+    name, most = ("count", 10) if "lower_is_better" in claim else ("binary", 1)
+    frame = Case(seed=3, rows=3_000).frame().with_columns(pl.col("count").clip(0, 10))
+    frame = frame.with_columns(pl.when(pl.col("now") == 1).then(name).alias(name))
+    asked = {"outcome": name, "accuracy": "calibration", "form": "difference", "outcome_range": (0, most)} | claim
+    asked |= {"group": "group", "status_quo": "now", "candidate": "new", "unknown_outcomes": float(most)}
+    result = flat_compare(frame, draws=8_000, **asked)
+    assert 0.002 < result.p_value < 0.998
+    assert normal_p(result) == pytest.approx(result.p_value, abs=0.03 if claim.get("gap") != "absolute" else 0.06)
+
+
+def normal_p(result: improvable.Comparison, given: bool = True) -> float:
+    """The p-value by the delta method, from the sums of a comparison and their covariance.
+
+    `given` says that the widest gap of the status quo is taken as given.
+    """
     evidence = result.evidence
     mean = evidence.sums.ravel() / result.rows
     covariance = np.cov(evidence.draws.reshape(len(evidence.draws), -1).T) / result.rows**2
     outlook = bare_outlook(evidence, mean, covariance)
-    z = margins(outlook, result.question.claim, mean, covariance, evidence.units, mean[None], mean[None])
-    p = float(1 - ndtr(z[0]))
-    # The bootstrap's own error is .006 at most; 400 draws of the folded gap have .025; the rest is skewness.
-    assert p == pytest.approx(result.p_value, abs=0.03 if claim.get("gap") != "absolute" else 0.06)
+    train = mean[None] if given else None
+    z = margins(outlook, result.question.claim, mean, covariance, evidence.units, mean[None], train)
+    return float(1 - ndtr(z[0]))
 
 
 def bare_outlook(evidence: Any, mean: FloatArray, covariance: FloatArray) -> Outlook:
@@ -219,4 +272,33 @@ def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
     for claim in claims:
         setting = Setting(1_500, 3, Claim(**claim), 0.05, teaching=pilot.teaching, simulations=4_000)
         fast = simulate(outlook, setting)
+        assert agree([one.with_claim(**claim).reject for one in audits], fast), claim
+
+
+def lender(rows: int, seed: int, probable: bool) -> pl.DataFrame:
+    """Applicants: the outcomes of those declined are unknown; or all are known, and groups by probability."""
+    drawn, rng = Process("", below=0.14).draw(rows, np.random.default_rng(seed)), np.random.default_rng([seed, 1])
+    p = rng.beta(0.4, 0.4, rows)
+    p = np.where((p > 0.5) == (drawn["group"] == 1), p, 1 - p)
+    frame = pl.DataFrame({f"x{j}": drawn["x"][:, j] for j in range(4)}).with_columns(
+        old=drawn["old"].astype(float), y=drawn["y"], group=drawn["group"].astype(str), p_a=1 - p, p_b=p
+    )
+    return frame if probable else frame.with_columns(y=pl.when(pl.col("old") == 1).then("y"))
+
+
+@pytest.mark.parametrize("probable", [True, False], ids=["groups by probability", "unknown outcomes"])
+def test_power_without_groups_or_outcomes_is_that_of_audits(probable: bool) -> None:
+    features = [f"x{j}" for j in range(4)]
+    question = {"outcome": "y", "status_quo": "old", "rule": "linear", "features": features, "form": "difference"}
+    groups = improvable.Groups(probabilities={"a": "p_a", "b": "p_b"})
+    question |= {"group": groups} if probable else {"group": "group", "unknown_outcomes": 0.05}
+    question |= {"repetitions": 1}
+    audits = [flat_audit(lender(1_500, r, probable), **question, draws=400, seed=r, n_jobs=1) for r in range(30)]
+    outlook, *_ = learn(lender(6_000, 99, probable), 1_500, 4, 10, dict(question), 0)
+    claims: list[dict[str, Any]] = [{"ask": "accuracy", "delta_accuracy": -0.03}, {"delta_fairness": -0.15}]
+    for claim in claims:
+        claim = {"form": "difference", "ask": "fairness"} | claim
+        setting = Setting(1_500, 1, Claim(**claim), 0.05, teaching=outlook.teaching, simulations=4_000)
+        fast = simulate(outlook, setting)
+        assert 0.2 < fast.power < 0.9
         assert agree([one.with_claim(**claim).reject for one in audits], fast), claim

@@ -5,18 +5,18 @@ statistics are those of `inference.statistics`; here they are evaluated for many
 each, which are normal with a known covariance.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from scipy.special import ndtri
 
 from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, W
-from improvable.inference.evidence import EVERYONE
+from improvable.inference.evidence import EVERYONE, bounded, everyone_in
 from improvable.inference.reference_pair import kappa, standard_errors
-from improvable.inference.statistics import TIE, ordered_pairs, slopes_of, unfairness, utilities_of, with_formulas
+from improvable.inference.statistics import TIE, ordered_pairs, slopes_of, utilities_of, with_formulas
 from improvable.question.claim import Claim
 from improvable.studies.power.assumptions import Outlook, root
 
@@ -65,7 +65,7 @@ def margins(
     """
     # The strata of every group of every attribute, then of everyone, shape (places, strata).
     groups = [attribute.member == g for attribute in outlook.attributes for g in range(len(attribute.levels))]
-    member = np.array([*groups, np.ones(len(outlook.attributes[0].member))], dtype=np.float64)
+    member = np.array([*groups, everyone_in(outlook.attributes)], dtype=np.float64)
     values, counted = _by_place(test, outlook, member)
     _, usual = _by_place(mean[None], outlook, member)
     # The residual variance of a row that counts does not depend on how many rows count. What a small pilot could as
@@ -84,16 +84,17 @@ def margins(
             delta, first = claim.gap_delta(measure.label), 0
             share, amount = (1 - delta, 0.0) if claim.form == "ratio" else (1.0, delta)
             for attribute in outlook.attributes:
-                which = at[first : first + len(attribute.levels), m].ravel()
-                first += len(attribute.levels)
-                protected = attribute.place_of(claim.protected)
+                places, protected = slice(first, first + len(attribute.levels)), attribute.place_of(claim.protected)
+                first = places.stop
                 turn = 1.0 if protected is None or measure.worse_off == "lower" else -1.0
-                part = tests.of(which)
-                gap = _Gap(replace(part, values=turn * part.values), protected, share, amount)
+                better = 1.0 if measure.higher_is_better else -1.0
+                pairs, number = ordered_pairs(len(attribute.levels), protected), bounded(outlook.measures)
+                which = at[places, [m, m + number] if number else [m]].ravel()
+                gap = _Gap(tests.of(which), *_contrasts(pairs, turn, better if number else 0.0), share, amount)
                 if claim.gap == "absolute":
                     z = np.minimum(z, gap.folded(seed))
                     continue
-                before = gap.widths(turn * chosen[:, which[STATUS_QUO::2]])
+                before = gap.widths(chosen[:, which])
                 signed = gap.signed(before.argmax(axis=1))
                 reach = kappa(len(attribute.levels), units)
                 z = np.minimum(z, signed if train is not None else gap.chosen(signed, before, reach, seed))
@@ -144,36 +145,43 @@ def _accuracy(outlook: Outlook, claim: Claim, at: IntArray) -> Iterator[tuple[In
             yield at[places, m].ravel(), slopes.ravel(), amount
 
 
+def _contrasts(pairs: Sequence[tuple[int, int]], turn: float, better: float) -> tuple[FloatArray, FloatArray]:
+    """What makes either algorithm's gaps of values by group, utility and algorithm, (pairs, values) each.
+
+    `turn` is -1 where a protected group is worse off with a higher value; such a group beside itself has zeros. Where
+    outcomes are unknown, `better` is 1 or -1, and a second utility says how much better than counted the candidate's
+    may be: its gaps have the group above at its highest, and the one below at its lowest (`Evidence.ends`).
+    """
+    groups = 1 + max(map(max, pairs))
+    apart = np.array([np.eye(groups)[g] - np.eye(groups)[h] for g, h in pairs])
+    before, after = np.zeros((2, len(pairs), groups, 2 if better else 1, 2))
+    before[:, :, 0, STATUS_QUO] = after[:, :, 0, CANDIDATE] = turn * apart
+    if better:
+        after[:, :, 1, CANDIDATE] = np.maximum(turn * better * apart, 0.0)
+    return before.reshape(len(pairs), -1), after.reshape(len(pairs), -1)
+
+
 @dataclass(frozen=True)
 class _Gap:
-    """The gap between groups: that of the candidate must be below `share` times that of the status quo, less `amount`.
-
-    The values of `tests` are, by group, the status quo's and the candidate's; larger is better for a protected group.
-    """
+    """The candidate's gap must be below `share` times that of the status quo, less `amount`."""
 
     tests: Tests
-    protected: int | None
+    before: FloatArray  # what makes the status quo's gaps of values, (pairs, values)
+    after: FloatArray  # and the candidate's
     share: float
     amount: float
 
-    @cached_property
-    def contrasts(self) -> FloatArray:
-        """What makes gaps of utilities, (pairs, groups); zeros for a protected group beside itself."""
-        groups = self.tests.values.shape[1] // 2
-        pairs = np.array(ordered_pairs(groups, self.protected))
-        return np.asarray(np.eye(groups)[pairs[:, 0]] - np.eye(groups)[pairs[:, 1]])
-
-    def widths(self, status_quo: FloatArray) -> FloatArray:
-        """The gaps that may be the reference, (points, groups) -> (points, pairs)."""
-        return np.where(self.contrasts.any(axis=1), np.nan_to_num(status_quo) @ self.contrasts.T, -np.inf)
+    def widths(self, values: FloatArray) -> FloatArray:
+        """The status quo's gaps that may be the reference, (points, values) -> (points, pairs)."""
+        return np.where(self.before.any(axis=1), np.nan_to_num(values) @ self.before.T, -np.inf)
 
     def signed(self, reference: IntArray) -> FloatArray:
         """The margin with the reference pair given, (points,)."""
         z = np.full(len(reference), np.inf)
         for pair in np.unique(reference):
             points = reference == pair
-            for after in self.contrasts:
-                slopes = np.stack([self.share * self.contrasts[pair], -after], axis=-1).ravel()
+            for after in self.after:
+                slopes = self.share * self.before[pair] - after
                 z[points] = np.minimum(z[points], self.tests.margin(slopes, self.amount, points))
         return z
 
@@ -183,7 +191,7 @@ class _Gap:
         noise = np.concatenate([half, -half])
 
         def statistic(values: FloatArray) -> FloatArray:
-            before, after = (unfairness(values[..., t::2], self.protected) for t in (STATUS_QUO, CANDIDATE))
+            before, after = (reduce(np.maximum, (values @ one for one in each)) for each in (self.before, self.after))
             return after - (self.share * before - self.amount)
 
         z = np.empty(len(self.tests.values))
@@ -203,22 +211,20 @@ class _Gap:
         Errors are known here, and only the largest of several correlated deviations is drawn: the same draws serve all
         tests in which the same pairs count. `plain` are the margins with the widest of `before` as if it were given.
         """
-        both = self.tests.values.reshape(len(plain), -1, 2)
-        shape = (both.shape[1], 2, both.shape[1], 2)
-        spread = np.einsum(
-            "ig,gthu,jh->itju", self.contrasts, self.tests.spread.reshape(shape), self.contrasts, optimize=True
-        )
+        both = np.stack([self.before, self.after], axis=1)
+        spread = np.einsum("itv,vw,juw->itju", both, self.tests.spread, both, optimize=True)
         # In each test, which pairs may be the status quo's widest (`contact_set`), shape (points, pairs).
         together = spread[:, STATUS_QUO, :, STATUS_QUO]
         variances = np.diag(together)[:, None] + np.diag(together) - 2 * together
-        tie = TIE * np.abs(np.nan_to_num(both[..., STATUS_QUO])).max(axis=1, keepdims=True)
+        utilities = np.nan_to_num(self.tests.values[:, self.before.any(axis=0)])
+        tie = TIE * np.abs(utilities).max(axis=1, keepdims=True)
         short = before.max(axis=1, keepdims=True) - before
         counted = short <= reach * np.sqrt(np.maximum(variances, 0.0))[before.argmax(axis=1)] + tie
         z, several = plain.copy(), np.isfinite(plain) & (counted.sum(axis=1) > 1)
         if not several.any():
             return z
-        noise = _normal(self.tests.spread, REFERENCE_DRAWS, seed, 4).reshape(REFERENCE_DRAWS, -1, 2)
-        gaps, drawn = (np.einsum("pgt,ig->pit", one, self.contrasts) for one in (both, noise))
+        noise = _normal(self.tests.spread, REFERENCE_DRAWS, seed, 4)
+        gaps, drawn = (np.einsum("pv,itv->pit", values, both) for values in (self.tests.values, noise))
         for some in np.unique(counted[several], axis=0):
             points = several & (counted == some).all(axis=1)
             z[points] = self._weakest(gaps[points], drawn, spread, some)
@@ -235,7 +241,8 @@ class _Gap:
         z = np.full(len(gaps), LARGEST)
         for i, weight in enumerate(weights):
             statistic = (weight * (self.share * before - self.amount - gaps[:, [i], CANDIDATE])).max(axis=1)
-            if statistic.min() >= LARGEST:
+            # A weight is one over the standard error of two gaps' difference; a share moves that by at most this much.
+            if statistic.min() >= LARGEST * (1 + abs(self.share - 1) * float((weight * np.sqrt(own[counted])).max())):
                 continue
             largest = np.sort((weight * (self.share * moved - drawn[:, [i], CANDIDATE])).max(axis=1))
             against = REFERENCE_DRAWS - np.searchsorted(largest, statistic, side="left")
