@@ -390,25 +390,30 @@ def balance(
     `MEAN` over their number, which puts as much on the mean of all margins. Where rows tie, the best is a mixture of
     decisions; so the weights returned are those among all tried whose own decision has the largest value.
     """
-    from scipy.optimize import linprog
+    from highspy import Highs
 
     count, least = len(constants), MEAN / len(constants)
     here, lines = np.full(count, 1 / count), list[FloatArray]()
     best, highest, value = here, -np.inf, np.inf
+    # The envelope as a program over weights and its own height, which keeps what it knows from line to line.
+    envelope = Highs()  # type: ignore[no-untyped-call]
+    envelope.silent()
+    envelope.setOptionValue("presolve", "off")
+    for low, cost in [(least, 0.0)] * count + [(-np.inf, 1.0)]:
+        envelope.addCol(cost, low, np.inf, 0, np.empty(0, dtype=np.int32), np.empty(0))
+    envelope.addRow(1.0, 1.0, count, np.arange(count), np.ones(count))
     for _ in range(CUTS):
         chosen = select(np.einsum("nc,c->n", gains, here))
         lines.append(constants + np.einsum("n,nc->c", weights * chosen, gains))
         value = min(value, float(here @ lines[-1]))
         if (own := value_of(lines[-1])) > highest:
             best, highest = here, own
-        found = linprog(
-            np.append(np.zeros(count), 1.0), b_ub=np.zeros(len(lines)), b_eq=np.ones(1),
-            A_ub=np.column_stack([np.stack(lines), np.full(len(lines), -1.0)]),
-            A_eq=np.append(np.ones(count), 0.0)[None], bounds=[(least, None)] * count + [(None, None)],
-        )  # fmt: skip
-        if found.x is None or value - found.fun <= CLOSE * max(1.0, abs(found.fun)):
+        envelope.addRow(-np.inf, 0.0, count + 1, np.arange(count + 1), np.append(lines[-1], -1.0))
+        envelope.run()
+        found, height = envelope.getSolution().col_value, envelope.getInfo().objective_function_value
+        if len(found) == 0 or value - height <= CLOSE * max(1.0, abs(height)):
             break
-        here = np.maximum(found.x[:-1], least)
+        here = np.maximum(found[:-1], least)
         here /= here.sum()
     return best, value
 

@@ -102,9 +102,9 @@ def plain_style(chart: Any) -> Any:
         "gridColor": LINE, "domain": False, "ticks": False, "labelPadding": 6, "labelLineHeight": 15,
     }  # fmt: skip
     title = {"anchor": "start", "fontSize": 13, "fontWeight": "normal", "color": SOFT, "offset": 6, "limit": 640}
-    framed = chart.configure(font=FONT).configure_view(stroke=None).configure_axis(**axis)
-    legend = framed.configure_legend(labelFontSize=13, labelColor=INK, labelLimit=320, padding=0, offset=8)
-    return legend.configure_title(**title).properties(background="transparent")
+    legend = {"labelFontSize": 13, "labelColor": INK, "labelLimit": 320, "padding": 0, "offset": 8}
+    look = {"font": FONT, "view": {"stroke": None}, "axis": axis, "legend": legend, "title": title}
+    return chart.properties(config=look, background="transparent")  # at once: each change copies all of a chart
 
 
 def finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: int, height: int) -> alt.LayerChart:
@@ -115,8 +115,8 @@ def finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: 
 
 def styled(chart: Any) -> Any:
     axis = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320, "titleLimit": 600}
-    framed = chart.configure_view(stroke="#cccccc").configure_axis(**axis)
-    return framed.configure_legend(labelFontSize=12, titleFontSize=12, labelLimit=320)
+    legend = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320}
+    return chart.properties(config={"view": {"stroke": "#cccccc"}, "axis": axis, "legend": legend})
 
 
 def chart(rows: Sequence[dict[str, Any]]) -> Any:

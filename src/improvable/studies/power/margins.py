@@ -192,7 +192,7 @@ class _Gap:
 
         def statistic(values: FloatArray) -> FloatArray:
             before, after = (reduce(np.maximum, (values @ one for one in each)) for each in (self.before, self.after))
-            return after - (self.share * before - self.amount)
+            return np.asarray(after - (self.share * before - self.amount))
 
         z = np.empty(len(self.tests.values))
         for start in range(0, len(z), POINTS_PER_BLOCK):
