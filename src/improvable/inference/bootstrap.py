@@ -152,13 +152,14 @@ def _draw(cells: Cells, large: Cells, lots: list[_Lot], draws: int, rows: int, r
     """Sums of `rows` rows drawn from the cells, `draws` times."""
     sizes = np.array([*large.counts, *(lot.rows for lot in lots)] + [cells.silent] * (cells.silent > 0))
     edge = len(large.counts)
-    out = np.empty((draws, cells.blocks, cells.values.shape[1]))
+    out = np.zeros((draws, cells.blocks, cells.values.shape[1]))
     items = FEW_ITEMS if sum(lot.rows for lot in lots) < FEW_ROWS else MANY_ITEMS
     step = max(1, items // len(sizes))
     for start in range(0, draws, step):
         part = slice(start, min(start + step, draws))
         drawn = rng.multinomial(rows, sizes / cells.rows, size=part.stop - part.start)
-        out[part] = weigh(large, drawn[:, :edge])
+        if edge:
+            out[part] = weigh(large, drawn[:, :edge])
         for j, lot in enumerate(lots, start=edge):
             _draw_lot(lot, drawn[:, j], out[part], items, rng)
     return out

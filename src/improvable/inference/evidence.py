@@ -65,7 +65,8 @@ class Evidence:
 
     @property
     def bounded(self) -> int:
-        return bounded(self.measures)
+        """As the function says; 0 too where a rule learns, which counts no bounds."""
+        return bounded(self.measures) if self.sums.shape[1] == len(self.measures) else 0
 
     @cached_property
     def ends(self) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:

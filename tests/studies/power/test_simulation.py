@@ -289,10 +289,11 @@ def lender(rows: int, seed: int, probable: bool) -> pl.DataFrame:
 @pytest.mark.parametrize("probable", [True, False], ids=["groups by probability", "unknown outcomes"])
 def test_power_without_groups_or_outcomes_is_that_of_audits(probable: bool) -> None:
     features = [f"x{j}" for j in range(4)]
-    question = {"outcome": "y", "status_quo": "old", "rule": "linear", "features": features, "form": "difference"}
     groups = improvable.Groups(probabilities={"a": "p_a", "b": "p_b"})
-    question |= {"group": groups} if probable else {"group": "group", "unknown_outcomes": 0.05}
-    question |= {"repetitions": 1}
+    question: dict[str, Any] = {
+        "outcome": "y", "status_quo": "old", "rule": "linear", "features": features, "form": "difference",
+        "repetitions": 1, **({"group": groups} if probable else {"group": "group", "unknown_outcomes": 0.05}),
+    }  # fmt: skip
     audits = [flat_audit(lender(1_500, r, probable), **question, draws=400, seed=r, n_jobs=1) for r in range(30)]
     outlook, *_ = learn(lender(6_000, 99, probable), 1_500, 4, 10, dict(question), 0)
     claims: list[dict[str, Any]] = [{"ask": "accuracy", "delta_accuracy": -0.03}, {"delta_fairness": -0.15}]
