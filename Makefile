@@ -17,9 +17,12 @@ ENGINES := $(VENV)/engines-installed
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
 
-# One thread a worker: two workers whose estimators start a thread a core wait for each other most of the time. Stealing
-# work keeps the tests of a file, and what they share, on one worker.
+# One thread a worker: two workers whose estimators start a thread a core wait for each other most of the time, and an
+# audit that takes all cores by default takes one. Stealing work keeps the tests of a file, and what they share, on one
+# worker.
 pytest test-engines test-r: export OMP_NUM_THREADS = 1
+pytest test-r: export POLARS_MAX_THREADS = 1
+pytest test-r: export LOKY_MAX_CPU_COUNT = 1
 pytest: browser latex $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal
 
