@@ -154,7 +154,7 @@ def orders(rows: pl.DataFrame, path: Path) -> Iterator[tuple[Any, Read]]:
 )
 @pytest.mark.parametrize("cluster", [None, "household"])
 def test_order_batches_and_engines_change_no_bit(cluster: str | None, more: dict[str, Any], tmp_path: Path) -> None:
-    rows = people(900).with_columns(seen=pl.when(pl.col("id") % 3 == 0).then("group"))
+    rows = people(500).with_columns(seen=pl.when(pl.col("id") % 3 == 0).then("group"))
     found = [
         improvable.audit(
             data, group=Groups(probabilities=PROBABILITIES, **more), outcome="y", status_quo="old", features=["x", "z"],

@@ -294,7 +294,7 @@ def test_power_without_groups_or_outcomes_is_that_of_audits(probable: bool) -> N
         "outcome": "y", "status_quo": "old", "rule": "linear", "features": features, "form": "difference",
         "repetitions": 1, **({"group": groups} if probable else {"group": "group", "unknown_outcomes": 0.05}),
     }  # fmt: skip
-    audits = [flat_audit(lender(1_500, r, probable), **question, draws=400, seed=r, n_jobs=1) for r in range(30)]
+    audits = [flat_audit(lender(1_500, r, probable), **question, draws=400, seed=r, n_jobs=1) for r in range(20)]
     outlook, *_ = learn(lender(6_000, 99, probable), 1_500, 4, 10, dict(question), 0)
     claims: list[dict[str, Any]] = [{"ask": "accuracy", "delta_accuracy": -0.03}, {"delta_fairness": -0.15}]
     for claim in claims:
