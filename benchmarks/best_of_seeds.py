@@ -5,7 +5,7 @@ holds with equality. For b a rule finds a real improvement, so that the accuracy
 repetition or seven, by the paper's split or forward; 140 random orders of a data set serve all of them. p-values are
 those of the bootstrap's normal limit, which `agrees` checks against `improvable.audit`.
 
-`--write` puts the table into docs/explanation/manipulation.md.
+`--write` puts the table into docs/explanation/guarantees.md.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from improvable.inference.test import lower_median, threshold_for
 from improvable.procedure.split import FORWARD, HALF
 from improvable.question.settings import Scheme
 
-PAGE = Path(__file__).parents[1] / "docs/explanation/manipulation.md"
+PAGE = Path(__file__).parents[1] / "docs/explanation/guarantees.md"
 ALPHA, REPETITIONS, SEEDS = 0.05, 7, (1, 5, 20)
 SCHEMES: dict[Scheme, tuple[float, ...]] = {"split": (HALF,), "forward": FORWARD}
 FEATURES, ROWS = 3, 1_000

@@ -220,7 +220,8 @@ def monitor_section(found: Studies) -> str:
     head = [f"shown in {share:.0%}" for share in SHOWN_IN]
     return f"""## The monitor
 
-`improvable monitor` may be looked at after every row ([how, and why it holds](../how-to/monitor.md)).
+`improvable monitor` may be looked at after every row
+([how, and why it holds](../how-to/monitor.md#monitor-a-candidate)).
 {times([*levels.values()])} streams of {LOOKS:,} rows for each process, with {LOOKS:,} looks. "Ever" is the share of
 streams in which the claim, which is not true, is shown at any look; "at the end" is the share in which all bets stand
 above 1 / 5% after the last row.

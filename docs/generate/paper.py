@@ -1,9 +1,10 @@
-"""The page `explanation/paper.md`: every element of the paper, what does it here, and the tests that show it.
+"""The table in `explanation/paper.md`: every element of the paper, what does it here, and the tests that show it.
 
 A test says which elements it checks: `@pytest.mark.paper("Definition 2")`. The tests are read, not run.
 """
 
 import ast
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
@@ -12,17 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "paper.md"
 TESTS = ROOT / "tests"
-HEAD = """\
-# The paper, element by element
-
-Every definition, assumption, remark, theorem, algorithm, figure, table and appendix of Auerbach, Liang, Okumura and
-Tabord-Meehan, *Testing the Fairness-Accuracy Improvability of Algorithms*, with what does it here and the tests that
-show it. A proof is not code: for a theorem, the tests show by simulation or by full enumeration that what it says holds
-for this program, or where it does not.
-
-This page is made from markers in the tests: `make pages` writes it, and a test compares.
-
-"""
+BEGIN, END = "<!-- elements -->", "<!-- end of elements -->"
 
 
 @dataclass(frozen=True)
@@ -233,8 +224,8 @@ def _named(test: ast.FunctionDef) -> list[str]:
     return [ast.literal_eval(word) for one in marks for word in one.args]
 
 
-def pages() -> dict[Path, str]:
-    """The page as the markers say."""
+def table() -> str:
+    """The table as the markers say."""
     tests = marked()
     lines = ["| paper | what it says | here | command | tests |", "|---|---|---|---|---|"]
     for element in ELEMENTS:
@@ -243,4 +234,10 @@ def pages() -> dict[Path, str]:
         command = f"`{words}`" if words else ""
         shown = "<br>".join(f"`{test}`" for test in tests.get(element.name, ()))
         lines.append(f"| {element.name} | {element.says} | {here} | {command} | {shown} |")
-    return {PAGE: HEAD + "\n".join(lines) + "\n"}
+    return "\n".join(lines)
+
+
+def pages() -> dict[Path, str]:
+    """The page with the table as it is now."""
+    before = PAGE.read_text(encoding="utf-8")
+    return {PAGE: re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{table()}\n{END}", before, flags=re.DOTALL)}

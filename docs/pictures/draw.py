@@ -37,7 +37,8 @@ def main() -> None:
 
 def monitored() -> None:
     """The wealth on the page about the monitor, as the page's own blocks draw it."""
-    blocks = re.findall(r"^```(py|sh)\n(.*?)^```$", (HERE.parent / "how-to" / "monitor.md").read_text(), re.M | re.S)
+    section = (HERE.parent / "how-to" / "monitor.md").read_text().split("\n## Monitor a candidate\n")[1]
+    blocks = re.findall(r"^```(py|sh)\n(.*?)^```$", section, re.M | re.S)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for kind, text in blocks:
             if kind == "py":

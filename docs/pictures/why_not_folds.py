@@ -252,8 +252,8 @@ def main() -> None:
     by_count = {count: {name: both_levels(name, [TENTH] * count) for name in SCHEMES} for count in CANDIDATES}
     by_size = {people: {name: both_levels(name, [TENTH] * 4, people=people) for name in SCHEMES} for people in SIZES}
     picture(by_count).save(HERE / "why_not_folds.svg")
-    write("departures.md", "candidates", level_table("candidates", by_count))
-    write("departures.md", "rows", level_table("rows", by_size))
+    write("paper.md", "candidates", level_table("candidates", by_count))
+    write("paper.md", "rows", level_table("rows", by_size))
     write("guarantees.md", "rules", rule_table())
 
 

@@ -124,7 +124,7 @@ def test_a_group_that_is_new_and_one_that_is_gone_are_listed() -> None:
 def test_the_workflow_of_the_page_has_commands_that_run(
     room: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    page = (DOCS / "how-to" / "continuous.md").read_text(encoding="utf-8")
+    page = (DOCS / "how-to" / "monitor.md").read_text(encoding="utf-8")
     (job,) = yaml.safe_load(page.split("```yaml\n")[1].split("```")[0])["jobs"].values()
     commands = [step["run"] for step in job["steps"] if step.get("run", "").startswith("improvable ")]
     data = (room / "people.csv").read_bytes()

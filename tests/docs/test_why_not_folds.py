@@ -42,7 +42,7 @@ def test_one_candidate_is_tested_alike_by_any_folds(study: dict[str, Any]) -> No
 
 
 def test_the_pages_have_a_place_for_the_tables_that_the_script_writes() -> None:
-    for page, names in (("departures.md", ("candidates", "rows")), ("guarantees.md", ("rules",))):
+    for page, names in (("paper.md", ("candidates", "rows")), ("guarantees.md", ("rules",))):
         text = (DOCS / "explanation" / page).read_text(encoding="utf-8")
         for name in names:
             table = re.search(rf"<!-- why_not_folds.py: {name} -->\n\n(\|.*?\|)\n\n<!-- end -->", text, flags=re.DOTALL)
