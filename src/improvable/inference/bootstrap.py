@@ -20,8 +20,7 @@ DRAWS_PER_BLOCK = 500
 MIN_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
 STRETCHING = 1  # child of the seed that the factors of `stretch` come from; blocks of draws have shorter keys
 ROWS_PER_LOT = 512  # a power of two, so that random bits are row numbers
-# Below both, handing work to threads costs more than it saves: rows drawn one by one, and cells drawn by a binomial.
-ROWS_WORTH_THREADS, CELLS_WORTH_THREADS = 50_000_000, 200_000
+ROWS_WORTH_THREADS = 50_000_000  # below this, handing work to threads costs more than it saves
 # Rows drawn at a time stay in the cache; with many rows, larger batches let threads take turns less often.
 FEW_ROWS, FEW_ITEMS, MANY_ITEMS = 4_096, 1 << 15, 1 << 16
 
@@ -73,7 +72,7 @@ def resample(cells: Cells, draws: int, seed: np.random.SeedSequence, workers: in
     def block(size: int, rng: np.random.Generator) -> FloatArray:
         return _draw(cells, large, lots, size, cells.rows, rng)
 
-    return _in_blocks(block, draws, seed, workers, lots, len(large.counts))
+    return _in_blocks(block, draws, seed, workers, lots)
 
 
 def resample_strata(strata: Sequence[Cells], draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
@@ -123,17 +122,15 @@ def _in_blocks(
     seed: np.random.SeedSequence,
     workers: int,
     lots: Sequence[_Lot],
-    large: int = 0,
 ) -> FloatArray:
-    """Draws in blocks of `DRAWS_PER_BLOCK`, each with a generator of its own; `large` counts large cells."""
+    """Draws in blocks of `DRAWS_PER_BLOCK`, each with a generator of its own."""
 
     def one(start: int) -> FloatArray:
         rng = np.random.default_rng(child(seed, start // DRAWS_PER_BLOCK))
         return block(min(DRAWS_PER_BLOCK, draws - start), rng)
 
     starts = range(0, draws, DRAWS_PER_BLOCK)
-    much = draws * sum(lot.rows for lot in lots) >= ROWS_WORTH_THREADS or draws * large >= CELLS_WORTH_THREADS
-    if workers == 1 or not much:
+    if workers == 1 or draws * sum(lot.rows for lot in lots) < ROWS_WORTH_THREADS:
         return np.concatenate([one(start) for start in starts])
     with ThreadPoolExecutor(workers) as pool:
         return np.concatenate(list(pool.map(one, starts)))
