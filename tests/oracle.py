@@ -10,7 +10,9 @@ from improvable._typing import FloatArray, IntArray
 from improvable.inference.corrections import plain
 from improvable.inference.evidence import Evidence
 from improvable.inference.moments import Moments
+from improvable.inference.statistics import gap_between, gap_statistic, ordered_pairs, unfairness
 from improvable.inference.tally import with_draws
+from improvable.question.claim import Form
 from improvable.results.comparison import Comparison
 
 NAIVE_UTILITIES: dict[str, Callable[[FloatArray, FloatArray], float]] = {
@@ -193,3 +195,39 @@ def naive_upper_p(
                 against += largest >= statistic
             p_values.append(against / len(drawn))
     return max(p_values)
+
+
+def folded_statistic(
+    status_quo: FloatArray,
+    candidate: FloatArray,
+    delta: float,
+    form: Form,
+    protected: int | None = None,
+    relative: int = 0,
+) -> FloatArray:
+    """The paper's T_f = |F_1r - F_1b| - (1 - Delta_f) |F_0r - F_0b|, (..., groups) -> (...); small for improvement."""
+    before, after = (unfairness(values, protected, relative) for values in (status_quo, candidate))
+    return gap_statistic(before, after, delta, form)
+
+
+def signed_statistics(
+    status_quo: FloatArray,
+    candidate: FloatArray,
+    reference: tuple[int, int],
+    delta: float,
+    form: Form,
+    protected: int | None = None,
+    relative: int = 0,
+) -> FloatArray:
+    """T_gh = (F_1g - F_1h) - (1 - Delta_f) (F_0r - F_0s) for every pair of `ordered_pairs`.
+
+    (r, s) is the reference pair, fixed before the test rows are seen. If every T_gh is below zero then the
+    candidate's largest gap is below (1 - Delta_f) times a gap of the status quo, and so below (1 - Delta_f) times
+    its largest: the paper's alternative, with nothing folded and no kink. Small values speak for improvement.
+
+    Shapes (..., groups) -> (..., pairs).
+    """
+    before = gap_between(status_quo[..., reference[0]], status_quo[..., reference[1]], relative)
+    pairs = ordered_pairs(status_quo.shape[-1], protected)
+    after = [gap_between(candidate[..., g], candidate[..., h], relative) for g, h in pairs]
+    return np.stack([gap_statistic(before, one, delta, form) for one in after], -1)

@@ -65,8 +65,8 @@ ELEMENTS = (
         "the statistics, and utilities of general theta",
         (
             "inference.statistics.accuracy_statistic",
-            "inference.statistics.signed_statistics",
-            "inference.statistics.folded_statistic",
+            "inference.statistics.gap_statistic",
+            "inference.statistics.unfairness",
         ),
         "audit --gap",
     ),
@@ -143,7 +143,7 @@ ELEMENTS = (
     Element(
         "Appendix C",
         "proofs of Section 4: where the gap's fold is harmless",
-        ("inference.statistics.folded_statistic",),
+        ("inference.statistics.unfairness",),
         "audit --gap",
     ),
     Element("Appendix D", "proofs of Section 5, and where they need more", (f"{GAME}.sufficient_repetitions",), "game"),

@@ -9,9 +9,16 @@ from scipy.stats import ks_2samp
 import improvable
 from conftest import Case
 from flat import flat_compare
-from improvable.inference.statistics import signed_statistics
 from improvable.inference.test import assess
-from oracle import NAIVE_UTILITIES, naive_draws, naive_p_values, naive_statistics, naive_values, plain_evidence
+from oracle import (
+    NAIVE_UTILITIES,
+    naive_draws,
+    naive_p_values,
+    naive_statistics,
+    naive_values,
+    plain_evidence,
+    signed_statistics,
+)
 
 DRAWS = 3_000
 ACCURACIES = [name for name in NAIVE_UTILITIES if improvable.UTILITIES[name].higher_is_better]

@@ -114,19 +114,6 @@ def unfairness(
     return gap_between(reduce(np.maximum, groups), worst, relative)
 
 
-def folded_statistic(
-    status_quo: FloatArray,
-    candidate: FloatArray,
-    delta: float,
-    form: Form,
-    protected: int | None = None,
-    relative: int = 0,
-) -> FloatArray:
-    """The paper's T_f = |F_1r - F_1b| - (1 - Delta_f) |F_0r - F_0b|, (..., groups) -> (...); small for improvement."""
-    before, after = (unfairness(values, protected, relative) for values in (status_quo, candidate))
-    return gap_statistic(before, after, delta, form)
-
-
 def reference_pair(status_quo: FloatArray, protected: int | None = None) -> tuple[int, int]:
     """The pair (g, h) of groups with the largest gap F_0g - F_0h, from a vector of shape (groups,).
 
@@ -146,26 +133,3 @@ def ordered_pairs(groups: int, protected: int | None = None) -> list[tuple[int, 
     if protected is None:
         return list(permutations(range(groups), 2))
     return [(g, protected) for g in range(groups)]
-
-
-def signed_statistics(
-    status_quo: FloatArray,
-    candidate: FloatArray,
-    reference: tuple[int, int],
-    delta: float,
-    form: Form,
-    protected: int | None = None,
-    relative: int = 0,
-) -> FloatArray:
-    """T_gh = (F_1g - F_1h) - (1 - Delta_f) (F_0r - F_0s) for every pair of `ordered_pairs`.
-
-    (r, s) is the reference pair, fixed before the test rows are seen. If every T_gh is below zero then the
-    candidate's largest gap is below (1 - Delta_f) times a gap of the status quo, and so below (1 - Delta_f) times
-    its largest: the paper's alternative, with nothing folded and no kink. Small values speak for improvement.
-
-    Shapes (..., groups) -> (..., pairs).
-    """
-    before = gap_between(status_quo[..., reference[0]], status_quo[..., reference[1]], relative)
-    pairs = ordered_pairs(status_quo.shape[-1], protected)
-    after = [gap_between(candidate[..., g], candidate[..., h], relative) for g, h in pairs]
-    return np.stack([gap_statistic(before, one, delta, form) for one in after], -1)

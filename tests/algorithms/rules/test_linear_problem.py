@@ -8,9 +8,10 @@ import pytest
 from improvable._typing import FloatArray
 from improvable.algorithms.rules.linear.problem import evaluate, merge_rows
 from improvable.errors import OptionError
-from improvable.inference.statistics import accuracy_statistic, reference_pair, signed_statistics
+from improvable.inference.statistics import accuracy_statistic, reference_pair
 from improvable.question.claim import Claim, Form, Overall
 from linear_oracle import KINDS, instance, naive, ratio, turned
+from oracle import signed_statistics
 
 
 def closely(a: float, b: float) -> bool:
