@@ -218,7 +218,7 @@ def test_what_cannot_be_searched_says_why(people: pl.DataFrame, options: dict[st
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 def test_candidates_meet_a_claim_of_lower_outcomes(form: str) -> None:
     """The selected must be less well, by a tenth; on the rows that the program learned from, they are."""
-    well = programme(200).with_columns(
+    well = programme(400).with_columns(
         well=(1 - pl.col("sick")) * pl.when(pl.int_range(pl.len()) % 2 == 0).then(1.0).otherwise(1.2)
     )
     asked: dict[str, Any] = {"outcome": "well", "accuracy": "calibration", "lower_is_better": True}
