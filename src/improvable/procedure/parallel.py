@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
 
@@ -33,20 +34,29 @@ def limited_threads(workers: int, repetitions: int) -> Iterator[None]:
 
     BLAS always gets one thread, because it may round differently with another number of them.
     """
-    import sklearn.ensemble  # noqa: F401  loads OpenMP: what is loaded later would not be limited
-    from threadpoolctl import threadpool_limits
+    import sklearn  # noqa: F401  loads OpenMP: what is loaded later would not be limited
 
-    with threadpool_limits(limits={"blas": 1, "openmp": max(1, workers // repetitions)}):
+    with _libraries().limit(limits={"blas": 1, "openmp": max(1, workers // repetitions)}):
         yield
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """The same for work that fits no estimator, which need not load them."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits={"blas": 1}):
+    with _libraries().limit(limits={"blas": 1}):
         yield
+
+
+def _libraries() -> Any:
+    """The libraries that have threads: looked for again, which is slow, only where a module was imported since."""
+    return _found(frozenset(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _found(_modules: frozenset[str]) -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def in_parallel(
