@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from improvable._typing import FloatArray, IntArray
@@ -29,13 +30,17 @@ class Encoder:
 
     columns: tuple[str, ...]  # what it reads
     outputs: tuple[str, ...]  # names of what it gives; a column of numbers keeps its name
-    vectorizer: Any  # a skrub.TableVectorizer
+    vectorizer: Any  # a skrub.TableVectorizer of the columns that are not plain
     means: FloatArray  # training means of the encoded columns, for missing values
     holes: IntArray  # encoded columns that had missing values in training; each gets a 0/1 flag
+    plain: tuple[str, ...] = ()  # columns of numbers, which nothing has to be learned of
 
     def encode(self, rows: Rows) -> FloatArray:
         """A matrix of complete numbers, shape (rows, encoded columns and flags)."""
-        numbers = _numbers(self.vectorizer.transform(rows.polars(self.columns)))
+        parts = [*rows.polars(self.plain)]
+        if messy := [name for name in self.columns if name not in self.plain]:
+            parts = [*parts, *self.vectorizer.transform(rows.polars(messy))]
+        numbers = _numbers(parts, self.outputs[: len(self.means)])
         missing = np.isnan(numbers)
         flags = missing[:, self.holes].astype(np.float64)
         return np.ascontiguousarray(np.hstack([np.where(missing, self.means, numbers), flags]))
@@ -43,26 +48,35 @@ class Encoder:
 
 def fit_encoder(rows: Rows, columns: Sequence[str], seed: int) -> Encoder:
     """Learn an encoding from training rows."""
-    from sklearn.preprocessing import OneHotEncoder
-    from skrub import StringEncoder, TableVectorizer
+    plain = [name for name in columns if rows.is_numeric(name)]
+    parts, made, vectorizer = [*rows.polars(plain)], {name: [name] for name in plain}, None
+    if messy := [name for name in columns if name not in made]:
+        from sklearn.preprocessing import OneHotEncoder
+        from skrub import StringEncoder, TableVectorizer
 
-    vectorizer = TableVectorizer(
-        cardinality_threshold=MAX_CATEGORIES,
-        low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False),  # a level unseen is all zeros
-        high_cardinality=StringEncoder(random_state=seed),
-        drop_null_fraction=None,
-    )
-    encoded = vectorizer.fit_transform(rows.polars(columns))
-    numbers = _numbers(encoded)
+        vectorizer = TableVectorizer(
+            cardinality_threshold=MAX_CATEGORIES,
+            low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False),  # a level unseen is all zeros
+            high_cardinality=StringEncoder(random_state=seed),
+            drop_null_fraction=None,
+        )
+        encoded = vectorizer.fit_transform(rows.polars(messy))
+        if made.keys() & set(encoded.columns):  # skrub finds other names for what it makes if it sees them all
+            plain, parts, encoded = [], [], vectorizer.fit_transform(rows.polars(columns))
+        parts, made = [*parts, *encoded], made | vectorizer.input_to_outputs_
+    names = [name for column in columns for name in made[column]]
+    numbers = _numbers(parts, names)
     missing = np.isnan(numbers)
     means = np.where(missing, 0.0, numbers).sum(axis=0) / np.maximum(1, (~missing).sum(axis=0))
     holes = np.flatnonzero(missing.any(axis=0))
-    outputs = (*encoded.columns, *(f"{encoded.columns[j]} is missing" for j in holes))
-    return Encoder(tuple(columns), outputs, vectorizer, means, holes)
+    outputs = (*names, *(f"{names[j]} is missing" for j in holes))
+    return Encoder(tuple(columns), outputs, vectorizer, means, holes, tuple(plain))
 
 
-def _numbers(frame: Any) -> FloatArray:
-    return np.column_stack([frame[name].cast(float).to_numpy() for name in frame.columns]).astype(np.float64)
+def _numbers(columns: Sequence[pl.Series], names: Sequence[str]) -> FloatArray:
+    """Columns in this order as a matrix of doubles, rounded to single precision, as skrub has numbers."""
+    named = {column.name: column.cast(pl.Float32, strict=False).to_numpy() for column in columns}
+    return np.column_stack([named[name] for name in names]).astype(np.float64)
 
 
 def matrix_of(rows: Rows, features: Sequence[str], encoder: Encoder | None) -> FloatArray:
