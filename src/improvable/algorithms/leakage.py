@@ -201,12 +201,9 @@ def told(column: Column, bins: IntArray, count: int, target: Target) -> float | 
     given = np.flatnonzero(~np.isnan(column.values))
     learn, score = given[given < half], given[given >= half]
     if found > WORTH_FITTING and column.ordered and min(len(learn), len(score)) >= MIN_SCORED:
-        from sklearn.isotonic import IsotonicRegression
-
         # Bins are too coarse for outcomes with long tails; a rising or falling curve is not.
-        curve = IsotonicRegression(increasing="auto", out_of_bounds="clip").fit(column.values[learn], values[learn])
         predicted = np.full(len(values), values[:half].mean())
-        predicted[score] = curve.predict(column.values[score])
+        predicted[score] = _curve(column.values[learn], values[learn], column.values[score])
         found = max(found, _r_squared(values[half:], predicted[half:]))
     return round(max(found, 0.0), DIGITS)
 
@@ -214,6 +211,26 @@ def told(column: Column, bins: IntArray, count: int, target: Target) -> float | 
 def _means(sums: FloatArray | IntArray, sizes: IntArray) -> FloatArray:
     """The mean of each bin, and that of all rows for a bin without any."""
     return np.where(sizes > 0, sums / np.maximum(sizes, 1), sums.sum() / sizes.sum())
+
+
+def _curve(x: FloatArray, y: FloatArray, places: FloatArray) -> FloatArray:
+    """Isotonic regression, rising or falling as Spearman's correlation says; scikit-learn's takes seconds to import."""
+    known, place, sizes = np.unique(x, return_inverse=True, return_counts=True)
+    sign = 1 if _centered_ranks(x) @ _centered_ranks(y) >= 0 else -1
+    levels: list[tuple[float, int, int]] = []  # of pooled neighbors: the mean, how many rows and how many places
+    for total, rows in zip((sign * np.bincount(place, weights=y)).tolist(), sizes.tolist(), strict=True):
+        mean, pooled = total / rows, 1
+        while levels and levels[-1][0] >= mean:
+            before, more, others = levels.pop()
+            mean, rows, pooled = (before * more + mean * rows) / (more + rows), more + rows, others + pooled
+        levels.append((mean, rows, pooled))
+    means, _, counts = zip(*levels, strict=True)
+    return np.asarray(np.interp(places, known, sign * np.repeat(means, counts)))
+
+
+def _centered_ranks(values: FloatArray) -> FloatArray:
+    _, place, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(sizes) - (sizes + len(values)) / 2)[place])
 
 
 def _auc(scores: FloatArray, yes: FloatArray | IntArray, no: FloatArray | IntArray) -> float:
