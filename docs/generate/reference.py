@@ -56,13 +56,13 @@ def commands() -> str:
 
 
 def _help(words: list[str]) -> str:
-    from improvable.cli import app
+    from improvable.cli import built
 
     before, out = os.environ.get("COLUMNS"), io.StringIO()
     os.environ["COLUMNS"] = WIDTH
     try:
         with contextlib.redirect_stdout(out):
-            app(args=[*words, "--help"], prog_name="improvable", standalone_mode=False)
+            built()(args=[*words, "--help"], prog_name="improvable", standalone_mode=False)
     finally:
         if before is None:
             del os.environ["COLUMNS"]

@@ -5,9 +5,11 @@ input or usage, with one line on standard error.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -71,6 +73,12 @@ def _usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} Try --help."
 
 
+@cache
+def built() -> Callable[..., Any]:
+    """The program, made once from the signatures of all commands, which takes longer than many a command."""
+    return typer.main.get_command(app)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what goes wrong is one line on standard error and exit status 2."""
     sys.exit(run(arguments))
@@ -84,7 +92,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             # Bytes that are not UTF-8 arrive as half characters, which no text file can hold.
             if any("\ud800" <= character <= "\udfff" for character in word):
                 raise OptionError(f"the argument '{word}' is not UTF-8 text.", "Rename the file or the column.")
-        status = int(app(args=arguments, standalone_mode=False) or 0)
+        status = int(built()(args=arguments, standalone_mode=False) or 0)
         if status == INTERRUPTED:  # which is what typer makes of Ctrl-C
             raise KeyboardInterrupt
         return status
