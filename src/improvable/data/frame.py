@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from improvable._typing import BoolArray, FloatArray, IntArray
@@ -93,12 +94,18 @@ class Rows:
     def read_numbers(self, name: str) -> FloatArray:
         """The same without keeping it, for the many columns that are read once."""
         self.require([name])
+        native, dtype = self.frame.to_native(), self.kind(name)
+        plain = dtype.is_numeric() or dtype == nw.Boolean
+        if plain and isinstance(native, pl.DataFrame):  # a tenth of the time that the layer above takes
+            return np.ascontiguousarray(native.get_column(name).cast(pl.Float64).to_numpy(), dtype=np.float64)
         series = self.frame.get_column(name)
         if not self.is_numeric(name):
             return _numbers_in(name, series)
-        if series.dtype == nw.Duration:
+        if plain and series.implementation.is_pandas() and isinstance(series.to_native().dtype, np.dtype):
+            return np.ascontiguousarray(series.to_native(), dtype=np.float64)
+        if dtype == nw.Duration:
             series = series.dt.total_microseconds() / 1e6
-        if series.dtype == nw.Boolean:
+        if dtype == nw.Boolean:
             series = series.cast(nw.Int8)
         if series.implementation.is_pyarrow():  # which refuses whole numbers that float64 can only round
             series = nw.from_native(series.to_polars(), series_only=True)
@@ -117,13 +124,11 @@ class Rows:
 
     def polars(self, names: Sequence[str]) -> Any:
         """Columns as a Polars frame, the same whatever library they came from: numbers, dates or text."""
-        import polars as pl
-
         columns = []
         for name in names:
             series = self.frame[name]
             if self.is_numeric(name):
-                column = pl.Series(name, self.numbers(name)).fill_nan(None)
+                column = pl.Series(name, self.numbers(name), nan_to_null=True)
             elif series.dtype == nw.String and not series.implementation.is_pandas_like():
                 column = series.to_polars()
             else:
@@ -134,11 +139,12 @@ class Rows:
         return pl.DataFrame(columns)
 
     def take(self, index: IntArray | slice) -> "Rows":
-        return Rows(self.frame[index], None if self.keys is None else self.keys[index])
+        return Rows(self.frame[index], None if self.keys is None else self.keys[index], _kinds=self._kinds)
 
     def select(self, names: Sequence[str]) -> "Rows":
         # `select` makes a lazy query of it, which takes ten times as long; but an empty list would be all columns.
-        return Rows(self.frame[list(names)] if len(names) else self.frame.select([]), self.keys)
+        frame = self.frame[list(names)] if len(names) else self.frame.select([])
+        return Rows(frame, self.keys, _kinds=self._kinds)
 
 
 def require_columns(available: Collection[str], names: Iterable[str]) -> None:
@@ -229,8 +235,6 @@ def levels(series: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
         if series.implementation.is_pandas():
             codes, distinct = series.to_native().factorize()
             return codes.astype(np.int64), distinct.tolist()
-        import polars as pl
-
         held = series.to_polars()
         if held.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime):
             labels = held.dtype in (pl.Categorical, pl.Enum)

@@ -1,14 +1,12 @@
 """Simulated data in the schema of a published study, for examples, tests and teaching."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from improvable.errors import OptionError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -167,8 +165,6 @@ def care_management(n: int = 48_784, seed: int = 0) -> "pl.DataFrame":
     >>> frame.shape
     (1000, 160)
     """
-    import polars as pl
-
     for name, value, least in (("n", n, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise OptionError(f"{name} is {value}.", f"It must be a whole number, at least {least}.")

@@ -1,10 +1,9 @@
 """Whom to screen for diabetes: a real survey, and the guideline in use."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 FILE: Final = Path(__file__).with_name("diabetes_screening.parquet")
 
@@ -75,8 +74,6 @@ def diabetes_screening(*, complete: bool = True) -> "pl.DataFrame":
     >>> people.shape
     (17067, 22)
     """
-    import polars as pl
-
     read = {
         "woman": pl.col("sex") == "Woman",
         "family_history": pl.col("relatives_had_diabetes").fill_null("No") == "Yes",

@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 
 from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.decisions import DecisionColumn, as_algorithm, decide, reads_of
@@ -199,8 +200,6 @@ def _read(
 
 def _joined(parts: list[Rows]) -> Rows:
     """Rows that came in parts, in the order of the parts."""
-    import polars as pl
-
     try:
         frame = pl.concat([part.frame.to_polars() for part in parts], how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:

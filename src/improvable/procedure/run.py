@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from improvable._typing import FloatArray
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
@@ -280,8 +281,6 @@ def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
     repetition and its block there; and both decisions, unless that is block 0, which is not tested. Candidates are not
     stored, so they are found again: the same rows and seed give the same.
     """
-    import polars as pl
-
     if not isinstance(ready.engine, Memory):
         raise OptionError("rows can be exported only from data in memory.", "Leave out the engine.")
     sample, keys = ready.reading.sample(ready.engine.rows), ready.engine.rows.keys

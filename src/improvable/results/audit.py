@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 
 from improvable._text import in_cell
 from improvable.algorithms.decisions import Algorithm
@@ -157,8 +158,6 @@ class Audit(Result):
         if place.suffix.lower() == ".parquet":
             frame.write_parquet(buffer)
         else:
-            import polars as pl
-
             safe = pl.col(pl.String).map_elements(in_cell, return_dtype=pl.String)
             frame.with_columns(safe).rename(in_cell).write_csv(buffer)
         write_whole(place, buffer.getvalue())

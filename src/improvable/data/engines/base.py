@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
 import narwhals as nw
+import polars as pl
 
 from improvable.data.frame import Rows
 from improvable.data.io.csv import FileFormat
@@ -137,7 +138,6 @@ def merge_all(parts: Iterable[T], merge: Merge[T]) -> T | None:
 
 def arrow_rows(tables: Iterable[Any], columns: Sequence[str]) -> Iterator[Rows]:
     """Arrow tables or record batches as `Rows` of a good size: Polars frames, small pieces put together, large cut."""
-    import polars as pl
     import pyarrow as pa
 
     def together(pieces: list[Any]) -> Rows:

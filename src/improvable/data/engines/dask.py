@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import polars as pl
 
 from improvable.data.engines.arrow import Arrow, open_files
 from improvable.data.engines.base import Merge, Opener, T, Work, merge_all
@@ -49,8 +50,6 @@ class Dask:
 
 
 def _work(work: Work[T], part: Any) -> T | None:
-    import polars as pl
-
     if not len(part):
         return None
     return work(Rows(nw.from_native(pl.from_pandas(part), eager_only=True)))

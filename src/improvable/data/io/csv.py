@@ -8,13 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
+
+import polars as pl
 
 from improvable.errors import DataError, OptionError, one_line, one_of
 from improvable.question.settings import Settings
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|"}
@@ -155,8 +154,6 @@ def find_decimal(marks: Iterable[set[str]], separator: str) -> str:
 
 def as_numbers(texts: "pl.Series", decimal: str) -> "pl.Series":
     """Texts that are numbers as numbers: whole ones where all are."""
-    import polars as pl
-
     bare = texts.str.replace_all(rf"[\s'\u2019{',' if decimal == '.' else '.'}]", "")
     if decimal == ",":
         bare = bare.str.replace(",", ".", literal=True)

@@ -15,15 +15,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from improvable.data.io import csv
 from improvable.data.io.csv import UNSAID, FileFormat
 from improvable.data.io.safe import TIGHTEST, inflates, most_unpacked, nearest_file
 from improvable.errors import DataError, OptionError, nearest, one_line, require_extra
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MISSING_MARKS = ["", "NA", "NaN", "nan", "null", "NULL"]
 SEPARATED = ("csv", "tsv", "txt")
@@ -48,8 +47,6 @@ class Table(NamedTuple):
 
 def read_file(path: Path, format_: FileFormat = UNSAID) -> Table:
     """Read a whole file, of any kind that we know."""
-    import polars as pl
-
     said = format_.checked()
     if path.is_dir():
         raise DataError(f"'{path}' is a folder.", f"Give {KINDS}.")
@@ -91,8 +88,6 @@ def plain_text(path: Path, format_: FileFormat = UNSAID) -> "tuple[str, pl.Schem
 
     That is a text in UTF-8, unpacked, whose numbers are written with points and without thousands.
     """
-    import polars as pl
-
     said = format_.checked()
     if kind_of(path) not in SEPARATED or path.suffix.lower() in (".gz", ".zip") or path.stat().st_size == 0:
         return None
@@ -159,8 +154,6 @@ def _member(path: Path) -> str:
 
 
 def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
-    import polars as pl
-
     text = csv.in_utf8(content, said.encoding, path)
     separator = said.separator or csv.find_separator(text, path)
     _refuse_columns(_width(text, separator), path)
@@ -189,8 +182,6 @@ def separator_notes(path: Path, separator: str, said: FileFormat) -> tuple[str, 
 
 def _parsed(text: bytes, separator: str, path: Path, infer: bool = True) -> "pl.DataFrame":
     """A text as a frame, perhaps of texts alone; a line with more or fewer values than the header is named."""
-    import polars as pl
-
     options: dict[str, Any] = {"infer_schema_length": None} if infer else {"infer_schema": False}
     try:
         table = pl.read_csv(text, separator=separator, null_values=MISSING_MARKS, **options)
@@ -222,7 +213,6 @@ def _read_excel(path: Path, sheet: str | None) -> Table:
     _refuse_large_sheet(path)
     require_extra(f"'{path}'", "fastexcel", "excel")
     import fastexcel
-    import polars as pl
 
     try:
         sheets = fastexcel.read_excel(path).sheet_names
@@ -242,7 +232,6 @@ def _read_excel(path: Path, sheet: str | None) -> Table:
 
 def _read_statistics(path: Path, kind: str, encoding: str | None) -> Table:
     require_extra(f"'{path}'", "pyreadstat", "stats")
-    import polars as pl
     import pyreadstat
 
     options: dict[str, Any] = {} if encoding is None else {"encoding": encoding}
@@ -325,8 +314,6 @@ def free_memory() -> int:
 
 def _refuse_large_parquet(path: Path) -> None:
     """Refuse a Parquet file whose rows would not fit, by the number of rows and the types that its footer states."""
-    import polars as pl
-
     lazy = pl.scan_parquet(path, glob=False)
     schema = lazy.collect_schema()
     _refuse_columns(len(schema), path)
