@@ -8,11 +8,25 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from improvable._text import shown
+from improvable.algorithms.serialize import export_algorithm
 from improvable.cli import options as o
 from improvable.cli import output
+from improvable.data.engines import as_engine
+from improvable.data.io.csv import format_of
 from improvable.errors import OptionError
+from improvable.procedure.parallel import LOOKING, announced, worker_count
+from improvable.procedure.prepare import prepare_audit
+from improvable.procedure.run import run_prepared
+from improvable.question.challenge import parse_source
+from improvable.question.options import check_number
+from improvable.question.protocol import declare, digest_of
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
-from improvable.trust.ledger import open_recorder, reading_facts
+from improvable.report.text import look_text, paragraph, table
+from improvable.results.audit import check_rows_path
+from improvable.results.storage import read_provenance, write_provenance
+from improvable.trust.ledger import now, open_recorder, reading_facts
+from improvable.trust.seal import check_seal, read_protocol, settings_of, write_protocol
+from improvable.trust.verification import read_facts
 
 if TYPE_CHECKING:
     from improvable.results.audit import Audit
@@ -101,11 +115,6 @@ def audit(
       improvable audit care.toml --data patients.csv --json care.json
       improvable audit care.toml --data rescored.csv --against care.json
     """
-    from improvable.algorithms.serialize import export_algorithm
-    from improvable.question.challenge import parse_source
-    from improvable.results.audit import check_rows_path
-    from improvable.trust.ledger import now
-
     if out is None or export is None or Path(export).parent != Path(out):  # a folder that the run will make
         output.check_outputs(export)
     output.check_outputs(json, write_protocol, report=report, table=table, verbose=verbose, quiet=quiet)
@@ -134,10 +143,7 @@ def audit(
 
 def read_earlier(path: str, settings: Settings, exit_code: bool, moved_by: float) -> "dict[str, Any]":
     """The result that --against names; refused where this run cannot be compared with it."""
-    from improvable.question.options import check_number
-    from improvable.question.protocol import declare, digest_of
     from improvable.results.changes import check_comparable
-    from improvable.trust.verification import read_facts
 
     if exit_code:
         raise OptionError("--against and --exit-code both decide the exit status.", "Give one of them.")
@@ -149,7 +155,6 @@ def read_earlier(path: str, settings: Settings, exit_code: bool, moved_by: float
 
 def show_changes(result: "Audit", earlier: dict[str, Any], path: str, moved_by: float, err: bool) -> int:
     """Say what changed since an earlier result; the exit status."""
-    from improvable.report.text import paragraph, table
     from improvable.results.changes import changes
 
     found = changes(earlier, result.facts, moved_by)
@@ -169,15 +174,6 @@ def run_recorded(
     settings: Settings, seal: "Seal | None", file: str, jobs: int, out: str | None, ledger: str | None
 ) -> "tuple[Audit, Provenance]":
     """Run an audit and record it in the ledger; the result, and its provenance, which a run folder keeps."""
-    from improvable.data.engines import as_engine
-    from improvable.data.io.csv import format_of
-    from improvable.procedure.parallel import LOOKING, announced, worker_count
-    from improvable.procedure.prepare import prepare_audit
-    from improvable.procedure.run import run_prepared
-    from improvable.question.protocol import declare, digest_of
-    from improvable.results.storage import read_provenance, write_provenance
-    from improvable.trust.seal import check_seal
-
     with announced(LOOKING):
         rows = as_engine(file, settings.engine, worker_count(jobs), format_of(settings))
         ready = prepare_audit(rows, settings, n_jobs=jobs)
@@ -209,8 +205,6 @@ def settings_from(
     context: typer.Context, source: str, data: str | None, asked: dict[str, Any]
 ) -> "tuple[Settings, Seal | None, str]":
     """What the options ask or a protocol declares, the seal beside the protocol if any, and the data file."""
-    from improvable.trust.seal import read_protocol, settings_of
-
     if source.endswith(".toml"):
         for option in context.command.params:
             origin = context.get_parameter_source(option.name or "")
@@ -232,10 +226,6 @@ def settings_from(
 
 def write_declared(settings: Settings, data: str, path: str) -> int:
     """Write the protocol that the options amount to, without running it."""
-    from improvable.procedure.prepare import prepare_audit
-    from improvable.question.protocol import declare
-    from improvable.trust.seal import write_protocol
-
     ready = prepare_audit(data, settings)
     declared = declare(replace(settings, rule_source=ready.rule_source))
     assert declared is not None, "options of the command line are names"
@@ -274,9 +264,6 @@ def check(
       improvable check patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --exclude '*_t'
     """
-    from improvable.procedure.prepare import prepare_audit
-    from improvable.report.text import look_text
-
     output.check_outputs(json)
     settings, _, file = settings_from(context, source, data, asked)
     ready = prepare_audit(file, settings, n_jobs=jobs)

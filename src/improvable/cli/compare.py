@@ -5,7 +5,12 @@ from typing import Any
 
 from improvable.cli import options as o
 from improvable.cli.output import check_outputs, made_here, quietly, show, write_documents
+from improvable.data.engines import as_engine
+from improvable.data.io.csv import format_of
 from improvable.errors import OptionError
+from improvable.procedure.compare import run_comparison
+from improvable.procedure.parallel import worker_count
+from improvable.question.settings import Settings
 from improvable.trust.ledger import open_recorder, reading_facts
 
 
@@ -43,12 +48,6 @@ def compare(
       improvable compare patients.csv --outcome gagne_sum_t --group race \\
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """
-    from improvable.data.engines import as_engine
-    from improvable.data.io.csv import format_of
-    from improvable.procedure.compare import run_comparison
-    from improvable.procedure.parallel import worker_count
-    from improvable.question.settings import Settings
-
     check_outputs(json, report=report, table=table, verbose=verbose, quiet=quiet)
     before = algorithm_from("status-quo", status_quo, status_quo_score, capacity)
     after = algorithm_from("candidate", candidate, candidate_score, capacity)

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
+from improvable._text import shown
+from improvable.algorithms.serialize import import_algorithm
 from improvable.cli import options as o
 from improvable.cli.output import check_outputs, put_json, say, warn
 from improvable.errors import OptionError
+from improvable.procedure.monitor import monitor as follow
 from improvable.question.options import check_choice, parse_names
 from improvable.question.settings import SETTINGS
+from improvable.report.text import paragraph, table
+from improvable.results.audit import load
+from improvable.results.formatting import p_equals, p_text
 
 if TYPE_CHECKING:
     from improvable.results.frontier import Frontier
@@ -48,8 +54,6 @@ def frontier(
       improvable frontier run --at-most
     """
     import improvable
-    from improvable._text import shown
-    from improvable.report.text import paragraph
 
     check_outputs(json, plot)
     if at_most and simultaneous:
@@ -94,8 +98,6 @@ def _short(value: float | None) -> str:
 
 
 def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
-    from improvable.results.formatting import p_equals, p_text
-
     try:
         accuracy, fairness = (float(part) for part in at.split(","))
     except ValueError:
@@ -126,7 +128,6 @@ def report(
       improvable report run --to report.pdf
     """
     from improvable.report.write import checked_report
-    from improvable.results.audit import load
 
     checked_report(to)
     load(run).report(to)
@@ -159,12 +160,7 @@ def monitor(
       improvable monitor run --data january.csv --picture wealth.svg
       improvable monitor run --data january.csv,february.csv
     """
-    from improvable._text import shown
-    from improvable.algorithms.serialize import import_algorithm
-    from improvable.procedure.monitor import monitor as follow
     from improvable.report.plots import save_chart, wealth
-    from improvable.report.text import paragraph, table
-    from improvable.results.formatting import p_equals, p_text
 
     check_outputs(json, picture)
     file = candidate or str(Path(run) / "candidate.skops")

@@ -7,6 +7,10 @@ from typer import Option
 from improvable.cli.options import Json
 from improvable.cli.output import check_outputs, put_json, say, warn
 from improvable.errors import OptionError
+from improvable.inference.reruns import estimate_correlation, rerun_risk
+from improvable.inference.test import threshold_for
+from improvable.report.text import paragraph, table
+from improvable.results.wording import rerun_words
 
 if TYPE_CHECKING:
     from improvable.inference.reruns import Correlation
@@ -56,8 +60,6 @@ def game(
       improvable game --run run
     """
     import improvable
-    from improvable.inference.reruns import estimate_correlation, rerun_risk
-    from improvable.report.text import paragraph
     from improvable.studies import game as g
 
     check_outputs(json, plot)
@@ -115,8 +117,6 @@ def game(
 
 
 def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
-    from improvable.inference.test import threshold_for
-    from improvable.report.text import table
     from improvable.studies.game import PROCEDURES
 
     heads, columns = [""], []
@@ -165,8 +165,6 @@ def _words(games: "dict[str, Game]", facts: dict[str, Any]) -> list[str]:
 
 def _run_words(audit: "Audit | None", found: "Correlation | None", enough: int | None) -> list[str]:
     """What the repetitions of a finished audit say: how alike they are, and whether another seed would matter."""
-    from improvable.results.wording import rerun_words
-
     out = []
     if found is not None:
         bound = f" {found.censored} of them {'is' if found.censored == 1 else 'are'} at a bound, so it is overstated."

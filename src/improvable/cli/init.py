@@ -8,9 +8,12 @@ from typer import Argument, Option
 
 from improvable._text import shown
 from improvable.cli.output import check_outputs, in_command, say
+from improvable.data.frame import read_rows
+from improvable.data.io.safe import write_whole
 from improvable.errors import StorageError
 from improvable.question.options import COLUMNS, READ, RULE, SAME_SHARE, SECTIONS, STATUS_QUO
 from improvable.question.settings import SETTINGS, section_keys
+from improvable.trust.seal import protocol_text
 
 HEAD = """\
 # What an audit will ask and do, declared before it runs. Fill in the lines that are marked, and check what was guessed.
@@ -45,8 +48,6 @@ def init(
       improvable demo --simulated --write patients.csv
       improvable init care.toml --data patients.csv
     """
-    from improvable.data.frame import read_rows
-    from improvable.data.io.safe import write_whole
     from improvable.web.preview import preview
 
     check_outputs(file)
@@ -108,8 +109,6 @@ def guess_roles(columns: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) 
 
 def protocol_template(given: Places, missing: Places, name: str) -> str:
     """A protocol with every setting: what is given, what is to be filled in, and the others as comments."""
-    from improvable.trust.seal import protocol_text
-
     given = {(RULE, "name"): SETTINGS["rule"].default, **given}
     known = {(section, key): one for section in SECTIONS for key, one in section_keys(section).items()}
     known = {here: setting for here, setting in known.items() if setting.name not in LEFT_OUT}

@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from improvable._text import json_text, shown, shown_all
+from improvable.algorithms.rules import own_modules
+from improvable.data.io.safe import write_whole
 from improvable.errors import ImprovableWarning, OptionError
 from improvable.question.options import check_folder
 from improvable.question.settings import as_options
+from improvable.report.text import paragraph, summary
+from improvable.results.storage import Provenance
+from improvable.results.wording import verdict_line
 
 if TYPE_CHECKING:
     from improvable import Audit, Comparison
@@ -71,8 +76,6 @@ def put_json(facts: Any, path: str | None) -> bool:
     if path == "-":
         say(json_text(facts))
     elif path is not None:
-        from improvable.data.io.safe import write_whole
-
         write_whole(Path(path), f"{json_text(facts)}\n".encode())
     return path == "-"
 
@@ -81,9 +84,6 @@ def show(
     result: "Audit | Comparison", json: str | None, exit_code: bool, runs: str, *, verbose: bool, quiet: bool
 ) -> int:
     """Print or write a result, its cautions last; the exit status."""
-    from improvable.report.text import paragraph, summary
-    from improvable.results.wording import verdict_line
-
     facts = result.facts
     only_json = put_json(facts, json)
     if quiet and not only_json:
@@ -121,8 +121,6 @@ def check_outputs(
 
 def made_here(data: str | None = None) -> "Provenance":
     """Where a result of this command comes from, before it has a line in a ledger."""
-    from improvable.results.storage import Provenance
-
     name = None if data is None else Path(data).name
     return Provenance(shlex.join(["improvable", *sys.argv[1:]]), None, name)
 
@@ -140,8 +138,6 @@ def write_documents(result: "Audit | Comparison", report: str | None, table: str
 
 def warn_of_code(declared: dict[str, Any]) -> None:
     """Warn before running code that a protocol names: it may come from the other side."""
-    from improvable.algorithms.rules import own_modules
-
     name = declared.get("rule", {}).get("name", "")
     if isinstance(name, str) and own_modules(name):
         warn(f"the protocol's rule '{name}' is Python code by its author, and will run.")

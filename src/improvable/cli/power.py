@@ -7,6 +7,10 @@ from typer import Argument, Option
 
 from improvable.cli import options as o
 from improvable.cli.output import check_outputs, put_json, quietly, say, warn
+from improvable.data.engines.memory import Memory
+from improvable.data.frame import read_rows
+from improvable.data.io.csv import FileFormat
+from improvable.data.io.safe import write_whole
 from improvable.errors import OptionError, one_of
 from improvable.question.options import parse_names
 from improvable.trust.ledger import PLANNED, open_recorder, reading_facts
@@ -71,7 +75,6 @@ def power(
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
     """
-    from improvable.data.io.safe import write_whole
     from improvable.report.plots import save_chart
     from improvable.report.plots.style import SUFFIXES
     from improvable.studies.power import Tried, power_from_assumptions
@@ -115,9 +118,6 @@ def power(
 
 
 def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: dict[str, Any]) -> "PowerPlan":
-    from improvable.data.engines.memory import Memory
-    from improvable.data.frame import read_rows
-    from improvable.data.io.csv import FileFormat
     from improvable.studies.power import power_from_pilot
 
     format_ = FileFormat(**{name: question.pop(name) for name in vars(FileFormat()) if name in question})

@@ -10,8 +10,11 @@ from improvable import datasets
 from improvable.cli import options as o
 from improvable.cli.output import check_outputs, made_here, quietly, say, spelled, write_documents
 from improvable.errors import OptionError
+from improvable.procedure.run import run_audit
 from improvable.question.options import check_integer
 from improvable.question.settings import SETTINGS, Settings
+from improvable.report.text import paragraph, summary
+from improvable.results.formatting import p_equals, p_text
 
 if TYPE_CHECKING:
     from improvable import Audit
@@ -76,9 +79,6 @@ def demo(
       improvable demo --write screening.csv
       improvable demo --simulated
     """
-    from improvable.procedure.run import run_audit
-    from improvable.report.text import paragraph, summary
-
     check_outputs(write, report=report)
     check_integer("seed", seed, 0)
     if write is not None and Path(write).suffix not in (".csv", ".parquet"):
@@ -109,7 +109,6 @@ def demo(
 
 def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
     """What was found on everybody and without those already diagnosed: neither is told without the other."""
-    from improvable.results.formatting import p_equals, p_text
 
     def verdict(result: "Audit") -> str:
         shown = "shown" if result.reject else "not shown"
