@@ -52,6 +52,10 @@ class Rows:
         """The columns as a set: with thousands of them, looking each up in a list takes their square."""
         return frozenset(self.frame.columns)
 
+    @cached_property
+    def _native(self) -> Any:
+        return self.frame.to_native()
+
     def require(self, names: Iterable[str]) -> None:
         if unknown := [name for name in names if name not in self._known]:
             require_columns(self.columns, unknown)
@@ -94,7 +98,7 @@ class Rows:
     def read_numbers(self, name: str) -> FloatArray:
         """The same without keeping it, for the many columns that are read once."""
         self.require([name])
-        native, dtype = self.frame.to_native(), self.kind(name)
+        native, dtype = self._native, self.kind(name)
         plain = dtype.is_numeric() or dtype == nw.Boolean
         if plain and isinstance(native, pl.DataFrame):  # a tenth of the time that the layer above takes
             return np.ascontiguousarray(native.get_column(name).cast(pl.Float64).to_numpy(), dtype=np.float64)
@@ -143,8 +147,7 @@ class Rows:
 
     def select(self, names: Sequence[str]) -> "Rows":
         # `select` makes a lazy query of it, which takes ten times as long; but an empty list would be all columns.
-        frame = self.frame[list(names)] if len(names) else self.frame.select([])
-        return Rows(frame, self.keys, _kinds=self._kinds)
+        return Rows(self.frame[list(names)] if len(names) else self.frame.select([]), self.keys, _kinds=self._kinds)
 
 
 def require_columns(available: Collection[str], names: Iterable[str]) -> None:

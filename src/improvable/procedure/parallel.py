@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
@@ -28,32 +28,29 @@ def worker_count(n_jobs: int | None, *, own_code: bool = False) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
 
 
-@contextmanager
-def limited_threads(workers: int, repetitions: int) -> Iterator[None]:
+def limited_threads(workers: int, repetitions: int) -> AbstractContextManager[Any]:
     """Keep `workers` cores busy and no more: repetitions first, then the estimators' own threads.
 
     BLAS always gets one thread, because it may round differently with another number of them.
     """
     import sklearn  # noqa: F401  loads OpenMP: what is loaded later would not be limited
 
-    with _libraries().limit(limits={"blas": 1, "openmp": max(1, workers // repetitions)}):
-        yield
+    return _limited({"blas": 1, "openmp": max(1, workers // repetitions)})
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> AbstractContextManager[Any]:
     """The same for work that fits no estimator, which need not load them."""
-    with _libraries().limit(limits={"blas": 1}):
-        yield
+    return _limited({"blas": 1})
 
 
-def _libraries() -> Any:
-    """The libraries that have threads: looked for again, which is slow, only where a module was imported since."""
-    return _found(frozenset(sys.modules))
+def _limited(threads: dict[str, int]) -> AbstractContextManager[Any]:
+    """Libraries are looked for again, which takes longer than many a repetition, if a module was imported since."""
+    limit: AbstractContextManager[Any] = _libraries(frozenset(sys.modules)).limit(limits=threads)
+    return limit
 
 
 @lru_cache(maxsize=1)
-def _found(_modules: frozenset[str]) -> Any:
+def _libraries(_imported: frozenset[str]) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
