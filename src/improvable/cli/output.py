@@ -22,7 +22,6 @@ from improvable.results.wording import verdict_line
 
 if TYPE_CHECKING:
     from improvable import Audit, Comparison
-    from improvable.results.storage import Provenance
 
 Result = TypeVar("Result")
 SPELLING = "IMPROVABLE_SPELLING"  # by this variable of the environment a page asks for messages as Python has them
@@ -119,13 +118,13 @@ def check_outputs(
         checked_path(table, TABLES)
 
 
-def made_here(data: str | None = None) -> "Provenance":
+def made_here(data: str | None = None) -> Provenance:
     """Where a result of this command comes from, before it has a line in a ledger."""
     name = None if data is None else Path(data).name
     return Provenance(shlex.join(["improvable", *sys.argv[1:]]), None, name)
 
 
-def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, made: "Provenance") -> None:
+def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, made: Provenance) -> None:
     if report is not None:
         from improvable.report.write import write_report
 

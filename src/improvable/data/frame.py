@@ -56,6 +56,10 @@ class Rows:
     def _native(self) -> Any:
         return self.frame.to_native()
 
+    def column(self, name: str) -> Any:
+        """A column as Polars has it, which takes a tenth of narwhals' time, or else as narwhals has it."""
+        return (self._native if isinstance(self._native, pl.DataFrame) else self.frame).get_column(name)
+
     def require(self, names: Iterable[str]) -> None:
         if unknown := [name for name in names if name not in self._known]:
             require_columns(self.columns, unknown)
@@ -98,11 +102,12 @@ class Rows:
     def read_numbers(self, name: str) -> FloatArray:
         """The same without keeping it, for the many columns that are read once."""
         self.require([name])
-        native, dtype = self._native, self.kind(name)
+        series, dtype = self.column(name), self.kind(name)
         plain = dtype.is_numeric() or dtype == nw.Boolean
-        if plain and isinstance(native, pl.DataFrame):  # a tenth of the time that the layer above takes
-            return np.ascontiguousarray(native.get_column(name).cast(pl.Float64).to_numpy(), dtype=np.float64)
-        series = self.frame.get_column(name)
+        if isinstance(series, pl.Series):
+            if plain:
+                return np.ascontiguousarray(series.cast(pl.Float64).to_numpy(), dtype=np.float64)
+            series = self.frame.get_column(name)
         if not self.is_numeric(name):
             return _numbers_in(name, series)
         if plain and series.implementation.is_pandas() and isinstance(series.to_native().dtype, np.dtype):
@@ -130,10 +135,9 @@ class Rows:
         """Columns as a Polars frame, the same whatever library they came from: numbers, dates or text."""
         columns = []
         for name in names:
-            series = self.frame[name]
             if self.is_numeric(name):
                 column = pl.Series(name, self.numbers(name), nan_to_null=True)
-            elif series.dtype == nw.String and not series.implementation.is_pandas_like():
+            elif (series := self.frame[name]).dtype == nw.String and not series.implementation.is_pandas_like():
                 column = series.to_polars()
             else:
                 codes, values = levels(series)
@@ -311,9 +315,8 @@ def as_number(value: Any) -> float | None:
 
 
 def missing_labels(rows: Rows, name: str) -> BoolArray:
-    series = rows.frame[name]
-    missing = series.is_null().to_numpy()
-    if series.dtype.is_float():
+    missing = rows.column(name).is_null().to_numpy()
+    if rows.kind(name).is_float():
         missing = missing | np.isnan(rows.numbers(name))
     return np.asarray(missing, dtype=np.bool_)
 
@@ -332,7 +335,7 @@ def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArr
     hint = "Name the column that says which group a row belongs to."
     if rows.is_nested(name) or rows.kind(name) == nw.Binary:
         raise DataError(f"column '{name}' holds lists, records or bytes, which are no groups.", hint)
-    series = rows.frame[name]
+    series: Any = rows.column(name)
     values = series.unique().to_list()
     if len(values) > most:
         raise DataError(f"column '{name}' has {len(values):,} levels; a group column has at most {most}.", hint)

@@ -30,6 +30,7 @@ from improvable.procedure.run import run_audit
 from improvable.procedure.split import FORWARD, first_block
 from improvable.question.options import COMPARE
 from improvable.question.settings import SETTINGS, Settings, asked
+from improvable.report.text import paragraph
 from improvable.results.audit import Audit
 from improvable.results.formatting import number_or_null
 from improvable.studies.power.assumptions import Outlook, root
@@ -140,8 +141,6 @@ class Learning:
 
     def summary(self) -> str:
         """The curve as a table, and what it says."""
-        from improvable.report.text import paragraph
-
         sizes = sorted({point.training_rows for point in self.points})
         width = max(8, *(len(f"{size:,}") + 2 for size in sizes))
         lines = [f"{'training rows':34}" + "".join(f"{size:>{width},}" for size in sizes)]

@@ -11,6 +11,7 @@ from improvable.errors import OptionError
 from improvable.question.claim import Claim, check_claim, make_claim
 from improvable.question.options import check_integer, check_number
 from improvable.question.settings import Scheme
+from improvable.report.text import paragraph
 from improvable.studies.power import simulate
 from improvable.studies.power.assumptions import AssumedGroup, Outlook, assume
 from improvable.studies.power.learning import MIN_FITS, Learning, frame_of, learn
@@ -132,8 +133,6 @@ class PowerPlan:
 
     def summary(self) -> str:
         """The plan in words, with the curves as tables."""
-        from improvable.report.text import paragraph
-
         findings, last = self._findings(), [f"Caution: {text}" for text in self.cautions]
         if self.hopeless:
             return "\n".join(map(paragraph, [*findings, *last]))
