@@ -136,8 +136,10 @@ def in_a_process(command: str) -> str:
     return done.stdout
 
 
-def test_the_simulated_demo_says_what_it_is() -> None:
-    told = in_a_process("demo --quick --simulated")
+def test_the_simulated_demo_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--quick", "--simulated"]) == 0
+    told, errors = capsys.readouterr()
+    assert errors == ""
     assert told.startswith("SIMULATED")
     assert "status quo" in told
     assert "improvable audit patients.csv" in told

@@ -63,7 +63,7 @@ def test_what_a_value_means_is_not_guessed(capsys: pytest.CaptureFixture[str]) -
     assert text.count("# FILL IN. ") == 2
     assert not {"positive", "drop_missing"} & tomllib.loads(text)["read"].keys()
     assert run(["check", "new.toml", "--data", "people.csv"]) == 2
-    filled = text.replace("# drop_missing = false", "drop_missing = true")
+    filled = text.replace("# drop_missing = false", "drop_missing = true").replace('"aim"', '"linear"')  # which is fast
     meant = 'positive = { "default" = "no", "hired" = "in" }\n# '
     Path("new.toml").write_text(filled.replace("# positive = ", meant, 1))
     assert run(["audit", "new.toml", "--data", "people.csv"]) == 0
