@@ -18,6 +18,7 @@ import pytest
 import improvable
 from flat import flat_audit
 from improvable.cli import run
+from improvable.question.settings import Scheme
 
 FEWER, MAX_RATIO, ROWS = 200, 2.3, 150
 
@@ -51,17 +52,20 @@ def calls(work: Any) -> int:
     return sum(entry.callcount for entry in profile.getstats())
 
 
-def audit(frame: Any, rule: str) -> improvable.Audit:
+def audit(frame: Any, rule: str, scheme: Scheme = "forward") -> improvable.Audit:
     return flat_audit(
         frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.4), rule=rule, repetitions=1,
-        draws=100, n_jobs=1,
+        draws=100, n_jobs=1, scheme=scheme,
     )  # fmt: skip
 
 
 def whole_path(columns: int, kind: str, rule: str, folder: Path) -> None:
-    """A file is read and audited; the result is summarized, kept, loaded and reported."""
+    """A file is read and audited; the result is summarized, kept, loaded and reported.
+
+    Of mixed columns, which are encoded for every fit, by one fit and not by four.
+    """
     path = folder / f"{columns}.csv"
-    result = audit(path, rule)
+    result = audit(path, rule, "split" if kind == "mixed" else "forward")
     result.summary()
     result.save(folder / f"run{columns}")
     improvable.load(folder / f"run{columns}")
