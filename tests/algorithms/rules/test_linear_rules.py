@@ -156,7 +156,7 @@ def test_candidates_meet_the_claim_on_the_rows_they_learned_from(
     people: pl.DataFrame, objective: str, form: str
 ) -> None:
     """With iota to spare."""
-    few = people.head(400)
+    few = people.head(250)
     for accuracy, fairness in ((-0.05, 0.005), (0.08, 0.001)):
         size = {"delta_accuracy": {"a": accuracy, "b": accuracy / 2}, "delta_fairness": fairness, "form": form}
         algorithm = refitted(few, rule=f"linear_program:{objective}:iota=0.001:nodes=2", **size)
