@@ -37,6 +37,9 @@ def make_people(rows: int = ROWS, seed: int = 3) -> pl.DataFrame:
     ).with_columns(pl.col("holes").fill_nan(None))
 
 
+CLUSTERED: dict[str, Any] = {"weight": "weight", "cluster": "clinic"}
+
+
 def audited(data: Any, **options: Any) -> str:
     """Everything an audit says, draws included, as one text."""
     settings: dict[str, Any] = {

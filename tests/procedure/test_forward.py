@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
-from joblib import parallel_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -22,7 +21,7 @@ from improvable.data.frame import read_rows
 from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.question.settings import Settings
 from improvable.results.wording import candidate_words, scheme_words
-from people import audited, make_people, write_folder
+from people import CLUSTERED, audited, make_people, write_folder
 
 CUTS = (0.1, 0.2, 0.4, 0.7)
 STATUS_QUO = improvable.threshold("score", above=2.0)
@@ -105,17 +104,13 @@ def test_rules_see_the_same_rows_of_several_blocks_only_once() -> None:
     assert len({*result.mixture(3).algorithms}) == 1  # type: ignore[attr-defined]
 
 
-CLUSTERED: dict[str, Any] = {"weight": "weight", "cluster": "clinic"}
-
-
 def test_engines_workers_and_order_change_no_bit(tmp_path: Path) -> None:
     people = make_people(1_500)
-    whole = audited(people, **CLUSTERED)
-    assert audited(people.sample(fraction=1.0, shuffle=True, seed=1), n_jobs=2, **CLUSTERED) == whole
-    assert audited(Memory(read_rows(people.reverse()), 2, 97), **CLUSTERED) == whole
-    assert audited(write_folder(people, tmp_path / "f", [400, 400]), n_jobs=2, **CLUSTERED) == whole
-    with parallel_config(backend="loky"):
-        assert audited(people, n_jobs=2, **CLUSTERED) == whole
+    options: dict[str, Any] = {**CLUSTERED, "repetitions": 2}
+    whole = audited(people, **options)
+    assert audited(people.sample(fraction=1.0, shuffle=True, seed=1), n_jobs=2, **options) == whole
+    assert audited(Memory(read_rows(people.reverse()), 2, 397), **options) == whole
+    assert audited(write_folder(people, tmp_path / "f", [400, 400]), n_jobs=2, **options) == whole
 
 
 class Killed(BaseException):
@@ -143,7 +138,7 @@ def test_killed_at_any_block_and_resumed_gives_the_same_bytes(
     people = make_people(1_200)
     options: dict[str, Any] = {"rule": Mortal(), "features": ["signal"], "engine": engine}
     whole = asked(people, **options, run_folder=tmp_path / "whole")
-    for repetition, block in [(1, 1), (1, 4), (2, 1), (3, 2), (4, 3), (7, 1), (7, 4)]:
+    for repetition, block in [(1, 1), (2, 4), (4, 3), (7, 2)]:
         place = tmp_path / f"killed-{repetition}-{block}"
         monkeypatch.setattr(Mortal, "fits_left", 4 * repetition - block)  # the last block is fitted first
         with pytest.raises(Killed):

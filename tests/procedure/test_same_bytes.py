@@ -15,6 +15,8 @@ from joblib import parallel_config
 import improvable
 from conftest import Case
 from flat import flat_audit, flat_compare
+from people import CLUSTERED, make_people
+from people import audited as audited_people
 
 KINDS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame,
@@ -82,9 +84,11 @@ def test_any_number_of_workers(frame: pl.DataFrame, work: Callable[..., str]) ->
 
 
 def test_worker_processes_instead_of_threads(frame: pl.DataFrame) -> None:
-    with parallel_config(backend="loky"):
+    with parallel_config(backend="loky"):  # processes are started once, for both
         in_processes = audited(frame, n_jobs=2)
+        clustered = audited_people(make_people(1_500), n_jobs=2, **CLUSTERED)
     assert in_processes == audited(frame)
+    assert clustered == audited_people(make_people(1_500), n_jobs=1, **CLUSTERED)
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])

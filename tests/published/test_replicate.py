@@ -14,7 +14,7 @@ from replication import published, source, study, tables
 from replication.__main__ import main
 from replication.study import Effort
 
-TINY = Effort(splits=2, draws=200, trees=3, simulations=20, simulation_draws=50, rows=4_000)
+TINY = Effort(splits=2, draws=200, trees=3, simulations=20, simulation_draws=50, rows=2_500)
 
 
 TRAINED = ("next_year-forest-cost", "next_year-forest-cost-rule-for-cost")
@@ -35,7 +35,7 @@ def rows_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
 def test_the_whole_command_on_a_file_of_the_published_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    improvable.datasets.care_management(4_000, seed=5).write_csv(tmp_path / "data.csv")
+    improvable.datasets.care_management(2_500, seed=5).write_csv(tmp_path / "data.csv")
     arguments = ["--data", str(tmp_path / "data.csv"), "--fast", "--out", str(tmp_path / "out")]
     assert main(arguments) == 0
     out = capsys.readouterr().out

@@ -16,7 +16,7 @@ from validity.learning_study import CODE, THREE
 from validity.schemes import REPETITIONS, SCHEMES, audit_of, contributed, evidence_of, p_values_of, summarized
 from validity.study import ALPHA, Rate, repeat
 
-SAMPLES, DRAWS, ERRORS = 200, 200, 3.0
+SAMPLES, DRAWS, ERRORS = 140, 200, 3.0
 BOUND = ALPHA + ERRORS * (ALPHA * (1 - ALPHA) / SAMPLES) ** 0.5
 """5% and so many Monte Carlo errors."""
 EQUAL = (

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -16,6 +17,7 @@ def at_most(level: float) -> float:
     return level + 3 * math.sqrt(level * (1 - level) / TIMES)
 
 
+@cache
 def found(name: str, rows: int = ROWS) -> Found:
     process = replace({**PROCESSES, **POWERS}[name], rows=rows)
     return repeat(lambda i: process.find((31, i)), TIMES)

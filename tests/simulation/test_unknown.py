@@ -4,7 +4,7 @@ import pytest
 
 from validity.unknown import NAIVE, PROCESSES, rate
 
-ROWS, DATA_SETS = 1_500, 60
+ROWS, DATA_SETS = 1_500, 40
 MOST = 0.05 + 3 * (0.05 * 0.95 / DATA_SETS) ** 0.5  # three Monte Carlo errors
 
 

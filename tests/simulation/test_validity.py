@@ -18,7 +18,7 @@ from validity.processes import PROCESSES, Process, by_name
 from validity.schemes import SCHEMES
 from validity.study import ALPHA, Unit, found_of, path_of, quiet, repeat, run
 
-SAMPLES = 120
+SAMPLES = 80
 ERRORS = 3.5
 MARGIN = ERRORS * (ALPHA * (1 - ALPHA) / SAMPLES) ** 0.5
 
@@ -208,7 +208,7 @@ def test_the_level_of_the_signed_statistic_in_an_audit_of_the_application() -> N
 @pytest.mark.paper("Corollary 1")
 @pytest.mark.parametrize("rule", ["ridge:10", "aim"])
 def test_the_level_of_audit_where_every_candidate_ties_for_one_group(rule: str) -> None:
-    found = repeat(lambda i: levels.rule_found(processes.TIED, rule, 300, (25, i), 200, repetitions=3), 6)
+    found = repeat(lambda i: levels.rule_found(processes.TIED, rule, 300, (25, i), 200, repetitions=3), 4)
     for way, level in WAYS.items():
         assert not level(found).exceeds(ALPHA, ERRORS), way
 

@@ -188,7 +188,7 @@ def _settled(
     hair early and returns a hair late, so that floating point breaks no tie in favor of rejection.
     """
     scale = float(np.abs(values).max())
-    defined = np.isfinite(drawn).all(axis=1)
+    defined = np.isfinite(drawn.T, order="C").all(axis=0)
     moved = np.abs(drawn[defined] - values) > TIE * scale
     if not np.isfinite(values).all() or not moved.any():
         return Critical(np.full(len(critical), -np.inf), np.empty(0))

@@ -157,7 +157,7 @@ def _at_once(found: FloatArray, draws: FloatArray, level: float) -> tuple[FloatA
     if len(found) == 1:
         low, high = interval(float(found[0]), draws[:, 0], level)
         return np.array([low]), np.array([high])
-    defined = np.isfinite(draws).all(axis=1)
+    defined = np.isfinite(draws.T, order="C").all(axis=0)
     errors = draws[defined].std(axis=0) if defined.any() else np.full(len(found), np.inf)
     moves = np.abs(draws[defined] - found)
     apart = np.full(len(draws), np.inf)

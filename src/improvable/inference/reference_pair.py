@@ -84,7 +84,7 @@ class SeveralReferences:
     @cached_property
     def defined(self) -> BoolArray:
         """Which draws have all gaps, shape (Q,)."""
-        return np.asarray(np.isfinite(self.drawn_before).all(axis=1) & np.isfinite(self.drawn_after))
+        return np.asarray(np.isfinite(self.drawn_before.T, order="C").all(axis=0) & np.isfinite(self.drawn_after))
 
     @cached_property
     def deviations(self) -> tuple[FloatArray, FloatArray]:

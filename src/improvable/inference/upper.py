@@ -76,15 +76,14 @@ class Part:
 
         value = statistic(self.before[reference], self.after)
         apart = statistic(self.drawn_before[:, reference], self.drawn_after) - value
-        defined = np.isfinite(apart).all(axis=1)
+        defined = np.isfinite(apart.T, order="C").all(axis=0)  # a row for each condition: long ones are faster
         down, up = np.full((2, len(apart)), np.inf)
         if not defined.any():
             return -np.inf, down, up
-        spread = apart[defined].std(axis=0)
+        spread = (apart := apart[defined]).std(axis=0)
         moves = (spread > TIE * self.scale) & (value <= self.reach * spread)
-        studentized = apart[defined][:, moves] / spread[moves]
-        down[defined] = (-studentized).max(axis=1, initial=-np.inf)
-        up[defined] = studentized.max(axis=1, initial=-np.inf)
+        studentized = np.ascontiguousarray(apart.T)[moves] / spread[moves, None]
+        down[defined], up[defined] = -studentized.min(axis=0, initial=np.inf), studentized.max(axis=0, initial=-np.inf)
         return float(((-value - TIE * self.scale)[moves] / spread[moves]).max(initial=-np.inf)), down, up
 
 

@@ -148,7 +148,7 @@ def test_with_the_truth_known_no_algorithm_of_eight_cells_has_a_larger_smallest_
     """
     monkeypatch.setattr(aim, "MEAN", 0.0)
     equal = []
-    for seed in range(30):
+    for seed in range(15):
         problem, learned, x = true_problem(np.random.default_rng(seed), capacity)
         here = problem.at(problem.select(learned.scores(weigh(problem, learned, None).worth)))
         share = np.bincount(x, weights=problem.weights) / problem.weights.sum()

@@ -219,7 +219,7 @@ def test_power_of_a_fixed_candidate_is_that_of_audits(scheme: Scheme, n: int, re
     audits = [
         improvable.audit(
             assumed_rows(n, rng), outcome="outcome", group="group", status_quo="now", rule=AlwaysNew(),
-            test=improvable.Test(scheme=scheme, repetitions=repetitions, draws=400), seed=r, n_jobs=1,
+            test=improvable.Test(scheme=scheme, repetitions=repetitions, draws=200), seed=r, n_jobs=1,
         )
         for r in range(40)
     ]  # fmt: skip
@@ -263,8 +263,8 @@ def test_p_values_of_a_reference_chosen_on_the_rows_tested_are_those_of_compare(
 def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
     """Candidates and cutoffs that move with the rows before a block; the means are those of the audits themselves."""
     question = LEARNED | {"fairness": "selection_rate", "repetitions": 3}
-    audits = [flat_audit(needs(1_500, r), **question, draws=400, seed=r, n_jobs=1) for r in range(40)]
-    pilot, *_ = learn(needs(8_000, 99), 1_500, 4, 12, question, 0)
+    audits = [flat_audit(needs(1_500, r), **question, draws=200, seed=r, n_jobs=1) for r in range(40)]
+    pilot, *_ = learn(needs(6_000, 99), 1_500, 4, 8, question, 0)
     assert pilot.sizes[0] < 200, "the first block of 1,500 rows is studied too"
     means = [one.evidence.sums.ravel() / one.rows for audit in audits for one in audit.repetitions]
     outlook = replace(pilot, means=np.tile(np.mean(means, axis=0), (len(pilot.sizes), 1)))
@@ -294,7 +294,7 @@ def test_power_without_groups_or_outcomes_is_that_of_audits(probable: bool) -> N
         "outcome": "y", "status_quo": "old", "rule": "linear", "features": features, "form": "difference",
         "repetitions": 1, **({"group": groups} if probable else {"group": "group", "unknown_outcomes": 0.05}),
     }  # fmt: skip
-    audits = [flat_audit(lender(1_500, r, probable), **question, draws=400, seed=r, n_jobs=1) for r in range(20)]
+    audits = [flat_audit(lender(1_500, r, probable), **question, draws=200, seed=r, n_jobs=1) for r in range(20)]
     outlook, *_ = learn(lender(6_000, 99, probable), 1_500, 4, 10, dict(question), 0)
     claims: list[dict[str, Any]] = [{"ask": "accuracy", "delta_accuracy": -0.03}, {"delta_fairness": -0.15}]
     for claim in claims:

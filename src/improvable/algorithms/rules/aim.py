@@ -40,7 +40,7 @@ from improvable.algorithms.rules.predictive import PredictiveRule, predictive_ru
 from improvable.algorithms.thresholds import Threshold, ThresholdedScore, score_unit, settle, tied_share
 from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
-from improvable.inference.cells import CANDIDATE, STATUS_QUO, contributions
+from improvable.inference.cells import CANDIDATE, contributions
 from improvable.inference.components import conditions
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import slopes_by_stratum
@@ -164,10 +164,10 @@ class Problem:
         with np.errstate(invalid="ignore", divide="ignore"):  # a group of whom nobody is selected has no mean
             every = list(conditions(evidence, self.claim))
         slopes = np.stack([slopes_by_stratum(one, evidence) for one in every])
-        mine, theirs = (
-            np.einsum("nmp,cnmp->cn", part, np.einsum("csmp,ns->cnmp", slopes[:, :, :, t], self.factors)) * self.weights
-            for t, part in ((CANDIDATE, after), (STATUS_QUO, self.now))
-        )
+        # By row at last: einsum is ten times as fast along rows.
+        moved = np.einsum("csmtp,sn->tcmpn", slopes, np.ascontiguousarray(self.factors.T))
+        both = zip((self.now, after), np.ascontiguousarray(np.moveaxis(moved, 4, 2)), strict=True)
+        theirs, mine = (np.einsum("nmp,cnmp->cn", part, one) * self.weights for part, one in both)
         variance = np.array([(np.bincount(self.units, weights=one) ** 2).sum() for one in mine + theirs])
         least = FLOOR**2 * ((mine**2).sum(axis=1) + (theirs**2).sum(axis=1)) + np.finfo(np.float64).tiny
         margins, names = np.array([one.margin for one in every]), tuple(one.name for one in every)
@@ -179,7 +179,8 @@ class Problem:
         if self.capacity is None:
             return (scores > 0).astype(np.float64)
         scores = settle(scores, score_unit(scores))
-        order = np.argsort(-scores, kind="stable")
+        # Sums of ones are exact in whatever order tied rows come, and then a faster sort will do.
+        order = np.argsort(-scores, kind="stable" if (self.weights != 1).any() else None)
         reached = np.cumsum(self.weights[order])
         last = int(np.searchsorted(reached, self.capacity * reached[-1]))
         edge = scores[order[min(last, len(order) - 1)]]
@@ -350,11 +351,11 @@ def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed
         weights, _ = balance(gains, np.nan_to_num(constants), problem.weights, problem.select)
         worth = np.einsum("csk,kj->csj", scaled.reshape(*scaled.shape[:2], -1), learned.lines)
         before, decided = decided, problem.select(learned.scores(np.einsum("c,csj->sj", weights, worth)))
+        if best is not None and np.array_equal(before, decided):
+            break
         here = problem.at(decided)
         if best is None or here.value > best[0]:
             best = here.value, weights, worth
-        if np.array_equal(before, decided):
-            break
     assert best is not None
     _, weights, worth = best
     names = here.names

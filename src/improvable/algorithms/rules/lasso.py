@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import enet_path
 from sklearn.linear_model._base import LinearModel
@@ -121,7 +122,8 @@ def _path(rows: FloatArray, penalties: FloatArray | Sequence[float], positive: b
     means, centered = _centered(rows)
     columns, target = np.asfortranarray(centered[:, :-1]), centered[:, -1].copy()
     options = {"alphas": penalties, "positive": positive, "max_iter": STEPS, "check_input": False}
-    _, slopes, _ = enet_path(columns, target, l1_ratio=1.0, **options)
+    with config_context(skip_parameter_validation=True):
+        _, slopes, _ = enet_path(columns, target, l1_ratio=1.0, **options)
     return np.column_stack([means[-1] - means[:-1] @ slopes, slopes.T])
 
 

@@ -52,17 +52,15 @@ def keep_twins(own: FloatArray, found: FloatArray, training: Training) -> FloatA
 def cross_fit(training: Training, fit: Fit) -> tuple[FittedModel, FloatArray]:
     """A model of all rows, and the prediction for every one by a model that did not learn from it."""
     fitted = fit(training)
-    own = fitted.score(training.rows)
-    if (found := _known(fitted, training, own)) is not None:
+    if (known := _by_fold(fitted, training)) is not None:
+        return fitted, known[cutoff_folds(training), np.arange(len(training.target))]
+    if (found := _known(fitted, training, fitted.score(training.rows))) is not None:
         return fitted, found
-    known = _by_fold(fitted, training)
-    few = fold_of_row(training.sample, FEW_FOLDS, child(training.seed, CUTOFF))
-    fold, out = few if known is None else cutoff_folds(training), own.copy()
+    fold = fold_of_row(training.sample, FEW_FOLDS, child(training.seed, CUTOFF))
+    out = np.empty(len(fold))
     for k in range(int(fold.max()) + 1):
         learn, judge = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        if known is not None:
-            out[judge] = known[k, judge]
-        elif np.ptp(training.target[learn]) == 0:
+        if np.ptp(training.target[learn]) == 0:
             out[judge] = training.target[learn[0]]
         else:
             part = replace(training.take(learn), seed=child(training.seed, CUTOFF, k))
