@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from improvable.report import plots
-from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished
+from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, field, finished, series
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
@@ -52,19 +52,16 @@ def described(script: str) -> str:
 
 def draw_cost(output: str) -> None:
     """Seconds of an audit against rows, with and without an engine."""
-    import altair as alt
-
     rows = []
     for title, body in re.findall(r"audit, by rows, (.*?)\n(.*?)(?=\n\n\w|\Z)", output, flags=re.DOTALL):
         for n, seconds in re.findall(r"n = ([\d,]+)\s+([\d.]+)", body):
             rows.append({"rows": int(n.replace(",", "")), "seconds": float(seconds), "how": title})
     names = list(dict.fromkeys(row["how"] for row in rows))
-    x = alt.X("rows:Q", title="rows (log scale)", scale=alt.Scale(type="log"))
-    y = alt.Y("seconds:Q", title="seconds (log scale)", scale=alt.Scale(type="log"))
-    colour = alt.Color("how:N", sort=names, title=None, scale=alt.Scale(domain=names, range=list(OKABE_ITO[:2])))
-    shape = alt.Shape("how:N", sort=names, title=None, scale=alt.Scale(domain=names, range=list(SHAPES[:2])))
-    base = chart(rows).encode(x=x, y=y, color=colour)
-    layers = [base.mark_line(), base.mark_point(filled=True, size=70, opacity=1).encode(shape=shape)]
+    x = field("rows:Q", title="rows (log scale)", scale={"type": "log"})
+    y = field("seconds:Q", title="seconds (log scale)", scale={"type": "log"})
+    color, shape = series("how", names, OKABE_ITO, SHAPES, title=None)
+    base = chart(rows).encode(x=x, y=y, color=color)
+    layers = [base.mark("line"), base.mark("point", filled=True, size=70, opacity=1).encode(shape=shape)]
     subtitle = ["Seven repetitions, linear rule, 10,000 draws each, one worker."]
     plots.save_chart(
         finished(layers, "An audit's time against its rows", subtitle, 420, 280), DOCS / "pictures/cost.svg"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.findings import reference_groups, utility_rows, way_to_accuracy
-from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished, padded
+from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, field, finished, padded, series
 
 if TYPE_CHECKING:
     import altair as alt
@@ -20,8 +20,6 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
     results : mapping from name to Audit
         Audits of the same status quo with several rules.
     """
-    import altair as alt
-
     rows: list[dict[str, Any]] = []
     for name, result in results.items():
         facts = result.facts
@@ -31,19 +29,13 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
         if not rows or rows[0]["algorithm"] != "status quo":
             rows = [row for row in means if row["algorithm"] == "status quo"] + rows
     low, high = padded([row[axis] for row in rows for axis in ("x", "y")])
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    x = alt.X("x:Q", scale=scale, title=f"accuracy of {first}")
-    y = alt.Y("y:Q", scale=scale, title=f"accuracy of {second}")
-    names = ["status quo", *results]
-    colors, shapes = list(OKABE_ITO[: len(names)]), list(SHAPES[: len(names)])
-    line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark_line(strokeDash=[5, 4], color="#666666")
-    points = chart(rows).mark_point(filled=True, size=170, opacity=1, stroke="black")
-    points = points.encode(
-        x=x,
-        y=y,
-        color=alt.Color("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=colors)),
-        shape=alt.Shape("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=shapes)),
-    )
+    scale = {"domain": [low, high], "nice": False, "zero": False}
+    x = field("x:Q", scale=scale, title=f"accuracy of {first}")
+    y = field("y:Q", scale=scale, title=f"accuracy of {second}")
+    line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark("line", strokeDash=[5, 4], color="#666666")
+    points = chart(rows).mark("point", filled=True, size=170, opacity=1, stroke="black")
+    color, shape = series("algorithm", ["status quo", *results], OKABE_ITO, SHAPES, title=None)
+    points = points.encode(x=x, y=y, color=color, shape=shape)
     subtitle = [
         f"Means over the repetitions. {way_to_accuracy(facts)}: more accurate.",
         "Nearer to the dashed 45-degree line: smaller gap.",

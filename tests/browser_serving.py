@@ -108,11 +108,15 @@ class Visitor:
         button.or_(self.page.get_by_role("link", name=words, exact=True)).click()
         self.page.wait_for_load_state()
 
+    @property
+    def shows(self) -> str:
+        """The folder of the tutorial's pictures, where IMPROVABLE_SCREENSHOTS names one."""
+        return os.environ.get("IMPROVABLE_SCREENSHOTS", "")
+
     def show(self, name: str) -> None:
-        """Keep a picture of the page for the tutorial, where IMPROVABLE_SCREENSHOTS names a folder."""
-        folder = os.environ.get("IMPROVABLE_SCREENSHOTS")
-        if folder:
-            self.page.screenshot(path=f"{folder}/serve-{name}.png", full_page=True)
+        """Keep a picture of the page for the tutorial."""
+        if self.shows:
+            self.page.screenshot(path=f"{self.shows}/serve-{name}.png", full_page=True)
 
     def choose(self, role: str, column: str) -> None:
         """Choose the column of a role: "How each person fared"."""

@@ -1,6 +1,7 @@
 """Python, the command line, `init` and the page: one question, one verdict, whatever words the file has."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from improvable.cli import run
 from improvable.web.answers import audit_options
 
 N = 800
-SMALL = {"repetitions": 1, "draws": 200}
+SMALL = {"rule": "linear", "repetitions": 1, "draws": 200}
 Meaning = dict[str, Any]
 
 
@@ -76,19 +77,26 @@ ROLES = {"repaid": "outcome", "sex": "group", "approved": "decision", "row": "ro
 
 
 def test_without_options_every_surface_gives_the_same_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of rows with weights, clusters and strata, and of an accuracy that is asked for."""
     monkeypatch.chdir(tmp_path)
-    frame = make_loans()
+    design = {"weight": pl.col("row") % 3 + 1, "household": pl.col("row") // 2, "stratum": pl.col("row") // 2 % 4}
+    frame = make_loans().with_columns(**design)
     frame.write_csv("loans.csv")
-    found = by_python(frame)
+    told = {"accuracy": "true_positive_rate", "weight": "weight", "cluster": "household", "stratum": "stratum"}
+    found = by_python(frame, **told)
     assert len(found["numbers"]) == 7
-    assert by_options(Path("loans.csv"), PLAIN_OPTIONS) == found
+    options = [*PLAIN_OPTIONS, *(word for name, value in told.items() for word in (f"--{name}", value))]
+    assert by_options(Path("loans.csv"), options) == found
     assert run(["init", "loans.toml", "--data", "loans.csv"]) == 0
     guessed = Path("loans.toml").read_text()
+    guessed = guessed.replace("[claim]", f'[claim]\naccuracy = "{told["accuracy"]}"')
     Path("loans.toml").write_text(guessed.replace("[columns]", '[columns]\nrow_id = "row"'))
     assert run(["audit", "loans.toml", "--data", "loans.csv", "--json", "init.json"]) == 0
     assert said_of(json.loads(Path("init.json").read_text())) == found
     meant = {"repaid": "1", "approved": "1"}
-    page = {"roles": ROLES, "positive": meant, "flags": ["repaid", "approved"], "binary": True}
+    roles = ROLES | {told[role]: role for role in ("weight", "cluster", "stratum")}
+    question = dict.fromkeys(("accuracy", "fairness"), told["accuracy"])  # the page shows both
+    page = {"roles": roles, "positive": meant, "flags": ["repaid", "approved"], "binary": True, "question": question}
     assert by_options(Path("loans.csv"), audit_options(page)) == found
 
 
@@ -102,17 +110,20 @@ MEANINGS = st.fixed_dictionaries(
 )
 
 
+@cache
+def hand_coded(selection: str) -> dict[str, Any]:
+    return by_python(make_loans(), selection=selection, **SMALL)
+
+
 @settings(max_examples=18, deadline=None, derandomize=True)
 @given(meaning=MEANINGS)
 def test_the_verdict_is_that_of_the_hand_coded_file(meaning: Meaning, tmp_path_factory: pytest.TempPathFactory) -> None:
-    plain = make_loans()
     words = {name: meaning[name] for name in ("repaid", "approved")}
     meant, selection = {name: str(pair[0]) for name, pair in words.items()}, meaning["selection"]
-    found = by_python(plain, selection=selection, **SMALL)
-    spoken = worded(plain, words)
+    found, spoken = hand_coded(selection), worded(make_loans(), words)
     file = tmp_path_factory.mktemp("meaning") / "loans.csv"
     spoken.write_csv(file)
-    small = ["--repetitions", "1", "--draws", "200"]
+    small = [word for name, value in SMALL.items() for word in (f"--{name}", str(value))]
     if meaning["surface"] == "python":
         assert by_python(spoken, selection=selection, positive=meant, **SMALL) == found
     elif meaning["surface"] == "command line":

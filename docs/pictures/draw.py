@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 import improvable
@@ -18,7 +17,7 @@ from improvable.cli import run
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report import plots
-from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, chart, series, styled
+from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, chart, field, series, styled
 from improvable.studies.game import FORWARD_CORRELATION, GaussianMixing, Mixing, costs_of, play
 from replication.appendix_e import appendix_e, curve_rows
 
@@ -76,24 +75,17 @@ def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any
             for name, one in zip(ALGORITHM_NAMES, ALGORITHMS, strict=True)
         ]
         color, shape = series("algorithm", ALGORITHM_NAMES, OKABE_ITO, SHAPES, title=None)
-        x = alt.X("share:Q", title="share of people with diabetes who are screened", scale=alt.Scale(domain=[0.5, 1]))
-        y = alt.Y("group:N", title=None)
-        line = chart(rows).mark_line(color="#888888").encode(x=x, y=y, detail="group:N")
-        points = chart(rows).mark_point(filled=True, size=130, opacity=1, stroke="black")
-        panels.append(
-            alt.layer(line, points.encode(x=x, y=y, color=color, shape=shape)).properties(
-                title=alt.TitleParams(title, anchor="start", fontSize=13), width=300, height=150
-            )
-        )
-    head = alt.TitleParams(
-        "Who is screened for diabetes",
-        subtitle=["Status quo: the guideline. Candidate: a score that screens the same share of people."],
-        anchor="start",
-        fontSize=15,
-        subtitleFontSize=12,
-        offset=10,
-    )
-    return styled(alt.hconcat(*panels).properties(title=head))
+        scale = {"domain": [0.5, 1]}
+        x = field("share:Q", title="share of people with diabetes who are screened", scale=scale)
+        y = field("group:N", title=None)
+        line = chart(rows).mark("line", color="#888888").encode(x=x, y=y, detail="group:N")
+        points = chart(rows).mark("point", filled=True, size=130, opacity=1, stroke="black")
+        layers = [line, points.encode(x=x, y=y, color=color, shape=shape)]
+        head = {"text": title, "anchor": "start", "fontSize": 13}
+        panels.append({"layer": layers, "title": head, "width": 300, "height": 150})
+    words = ["Status quo: the guideline. Candidate: a score that screens the same share of people."]
+    look = {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "offset": 10}
+    return styled({"hconcat": panels, "title": {"text": "Who is screened for diabetes", "subtitle": words, **look}})
 
 
 def care_program() -> None:

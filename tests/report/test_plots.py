@@ -254,7 +254,7 @@ def test_a_new_picture_is_one_function_and_one_entry(
     def dots(facts: Facts, _: Any) -> Picture:
         rows = [{"p": one["p_value"]} for one in facts["repetitions"]]
         said = f"p-values: {facts['p_value_text']}."
-        return Picture("dots", "Dots", ("Each dot is a repetition.",), said, lambda _: chart(rows).mark_point())
+        return Picture("dots", "Dots", ("Each dot is a repetition.",), said, lambda _: chart(rows).mark("point"))
 
     monkeypatch.setitem(plots.REPORTED, "dots", dots)
     monkeypatch.setitem(plots.PICTURES, "dots", dots)

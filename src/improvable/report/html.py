@@ -94,7 +94,7 @@ def notebook_html(facts: Facts) -> str:
 
 def _notebook_svg(picture: Picture) -> Markup:
     """A picture on white, whatever the theme; no two pictures of a notebook have parts of the same name."""
-    svg = chart_svg(picture.draw(WIDE).properties(background="white"))
+    svg = chart_svg(picture.draw(WIDE) | {"background": "white"})
     svg = svg.replace("<svg", '<svg style="max-width:100%;height:auto"', 1)
     return _described(svg, picture, f"cell-{hashlib.sha256(svg.encode()).hexdigest()[:8]}")
 

@@ -77,10 +77,7 @@ def tags(facts: Facts, stated: bytes) -> dict[str, str]:
     """The seal, the digests of protocol, data and result, and the version."""
     protocol = facts.get("protocol")
     every = {
-        "seal": facts["seal"],
-        "protocol": protocol and protocol["digest"],
-        "data": facts["data_fingerprint"],
-        "result": hashlib.sha256(stated).hexdigest(),
-        "version": facts["version"],
-    }
+        "seal": facts["seal"], "protocol": protocol and protocol["digest"], "data": facts["data_fingerprint"],
+        "result": hashlib.sha256(stated).hexdigest(), "version": facts["version"],
+    }  # fmt: skip
     return {f"{FOLDER}.{name}": value for name, value in every.items() if value is not None}

@@ -105,13 +105,9 @@ def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def _can_be(role: str, column: Mapping[str, Any]) -> bool:
     numeric, kinds = column["kind"] == "number", len(column["kinds"])
     can: dict[str, bool] = {
-        "group": 2 <= kinds <= MAX_LEVELS,
-        "decision": kinds == 2,
-        "score": numeric and column["values"] > MAX_LEVELS,
-        "outcome": numeric or kinds == 2,
-        "row_id": bool(column["id"]),
-        "weight": numeric,
-    }
+        "group": 2 <= kinds <= MAX_LEVELS, "decision": kinds == 2, "score": numeric and column["values"] > MAX_LEVELS,
+        "outcome": numeric or kinds == 2, "row_id": bool(column["id"]), "weight": numeric,
+    }  # fmt: skip
     return can.get(role, True)
 
 

@@ -99,15 +99,10 @@ def told(answers: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]
     """What pages say of an audit: the roles of columns, what was asked, and both in words."""
     roles = roles_of(answers)
     words = measure_words(answers, other_value(answers, found, roles.one("outcome")))
-    both = {"selects": selects_words(roles), "should": should_words(roles)}
     return {
-        "roles": roles,
-        "asked": asked_of(answers),
-        "words": words,
-        "procedures": PROCEDURES,
-        "rules": RULES,
-        **both,
-    }
+        "roles": roles, "asked": asked_of(answers), "words": words, "procedures": PROCEDURES, "rules": RULES,
+        "selects": selects_words(roles), "should": should_words(roles),
+    }  # fmt: skip
 
 
 def lacking_words(counts: Mapping[str, Any]) -> str:

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import Any, cast
+from typing import Any
 
-import altair as alt
 import numpy as np
 
 from improvable._typing import IntArray
 from improvable.procedure.monitor import Monitoring
 from improvable.report.plots import style
-from improvable.report.plots.style import ALGORITHM_NAMES, LINE_LETTERS, OKABE_ITO, SHAPES, WIDE, WIDTH, chart, series
+from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, chart, field, series
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4])
 GAME_DASHES = [[1, 0], [7, 4], [2, 2], [9, 3, 2, 3]]
@@ -20,14 +19,9 @@ CURVE_POINTS, WEALTH_POINTS = 120, 300
 
 
 def power_curves(
-    rows: Sequence[dict[str, Any]],
-    *,
-    x_title: str,
-    title: str,
-    subtitle: Sequence[str],
-    level: float,
+    rows: Sequence[dict[str, Any]], *, x_title: str, title: str, subtitle: Sequence[str], level: float,
     marks: Sequence[float] = (),
-) -> alt.LayerChart:
+) -> style.LayerChart:  # fmt: skip
     """One line per series, with a band of two Monte Carlo errors, and the level.
 
     Parameters
@@ -47,21 +41,21 @@ def power_curves(
         values.append({**row, "variant": row.get("variant", row["series"]), "low": low, "high": high})
     variants = list(dict.fromkeys(row["variant"] for row in values))
     dashes = [DASHES[j % len(DASHES)] for j in range(len(variants))]
-    x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, nice=False))
-    y = alt.Y("power:Q", title="share of rejections", scale=alt.Scale(domain=[0, 1]))
+    x = field("x:Q", title=x_title, scale={"zero": False, "nice": False})
+    y = field("power:Q", title="share of rejections", scale={"domain": [0, 1]})
     color, shape = _series("series", values, legend=True)
     base = chart(values).encode(x=x, color=color, detail="variant:N")
-    band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
-    dash = alt.StrokeDash("variant:N", sort=variants, title=None, scale=alt.Scale(domain=variants, range=dashes))
-    line = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash)
-    points = base.mark_point(filled=True, size=35, opacity=1).encode(y=y, shape=shape)
-    rule = chart([{"power": level}]).mark_rule(strokeDash=[6, 3], color="#444444").encode(y=y)
-    verticals = chart([{"x": mark} for mark in marks]).mark_rule(strokeDash=[2, 3], color="#444444").encode(x=x)
+    band = base.mark("area", opacity=0.15).encode(y=field("low:Q", title=""), y2="high")
+    dash = field("variant:N", sort=variants, title=None, scale={"domain": variants, "range": dashes})
+    line = base.mark("line", strokeWidth=2).encode(y=y, strokeDash=dash)
+    points = base.mark("point", filled=True, size=35, opacity=1).encode(y=y, shape=shape)
+    rule = chart([{"power": level}]).mark("rule", strokeDash=[6, 3], color="#444444").encode(y=y)
+    verticals = chart([{"x": mark} for mark in marks]).mark("rule", strokeDash=[2, 3], color="#444444").encode(x=x)
     notes = [*subtitle, f"Dashed: the level, {level:g}. Bands: two Monte Carlo errors."]
     return style.finished([band, rule, verticals, line, points], title, notes, 480, 320)
 
 
-def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> alt.VConcatChart:
+def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> style.VConcatChart:
     """Accuracy of each group above, the gap below, both against training rows.
 
     Parameters
@@ -76,8 +70,9 @@ def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> alt.VConca
     panels = [_panel(several, kind) for kind, several in kinds.items() if several]
     notes = [*wrap(words, 100), "Bands: two Monte Carlo errors of the difference from the status quo."]
     head = style.heading("What the rule reaches with more training rows", notes)
-    whole = alt.vconcat(*panels).resolve_scale(color="independent", shape="independent").properties(title=head)
-    return cast(alt.VConcatChart, style.styled(whole))
+    scales = {"color": "independent", "shape": "independent"}
+    whole: style.VConcatChart = style.styled({"vconcat": panels, "resolve": {"scale": scales}, "title": head})
+    return whole
 
 
 def _panel(rows: Sequence[dict[str, Any]], kind: str) -> Any:
@@ -85,27 +80,27 @@ def _panel(rows: Sequence[dict[str, Any]], kind: str) -> Any:
     values = [row | {"low": row["value"] - 2 * row["error"], "high": row["value"] + 2 * row["error"]} for row in rows]
     low, high = style.padded([row[end] for row in values for end in ("low", "high")])
     sizes = sorted({row["x"] for row in rows})
-    scale = alt.Scale(type="log", nice=False, domain=[sizes[0] / 1.1, sizes[-1] * 1.1])
-    x = alt.X("x:Q", title="training rows", scale=scale, axis=alt.Axis(values=sizes, format=",d", grid=False))
-    y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False, zero=False))
+    scale = {"type": "log", "nice": False, "domain": [sizes[0] / 1.1, sizes[-1] * 1.1]}
+    x = field("x:Q", title="training rows", scale=scale, axis={"values": sizes, "format": ",d", "grid": False})
+    y = field("value:Q", title=title, scale={"domain": [low, high], "nice": False, "zero": False})
     color, shape = _series("component", values, legend=len({row["component"] for row in rows}) > 1)
-    dashes = alt.Scale(domain=list(ALGORITHM_NAMES), range=[[4, 4], [1, 0]])
-    dash = alt.StrokeDash("algorithm:N", sort=list(ALGORITHM_NAMES), title=None, scale=dashes)
+    dashes = {"domain": list(ALGORITHM_NAMES), "range": [[4, 4], [1, 0]]}
+    dash = field("algorithm:N", sort=list(ALGORITHM_NAMES), title=None, scale=dashes)
     base = chart(values).encode(x=x, color=color)
-    candidate = base.transform_filter("datum.algorithm == 'candidate'")
-    band = candidate.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
-    lines = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash)
-    points = candidate.mark_point(filled=True, size=55, opacity=1).encode(y=y, shape=shape)
-    return alt.layer(band, lines, points).properties(width=480, height=height)
+    candidate = "datum.algorithm == 'candidate'"
+    band = base.mark("area", candidate, opacity=0.15).encode(y=field("low:Q", title=""), y2="high")
+    lines = base.mark("line", strokeWidth=2).encode(y=y, strokeDash=dash)
+    points = base.mark("point", candidate, filled=True, size=55, opacity=1).encode(y=y, shape=shape)
+    return {"layer": [band, lines, points], "width": 480, "height": height}
 
 
-def _series(field: str, rows: Sequence[dict[str, Any]], legend: bool) -> tuple[Any, Any]:
+def _series(name: str, rows: Sequence[dict[str, Any]], legend: bool) -> tuple[Any, Any]:
     """The color and the shape of each series, in the order of the rows."""
-    names = list(dict.fromkeys(row[field] for row in rows))
-    return series(field, names, OKABE_ITO, SHAPES, title=None, legend=alt.Legend(symbolOpacity=1) if legend else None)
+    names = list(dict.fromkeys(row[name] for row in rows))
+    return series(name, names, OKABE_ITO, SHAPES, title=None, legend={"symbolOpacity": 1} if legend else None)
 
 
-def attempts(games: Mapping[str, Any]) -> alt.LayerChart:
+def attempts(games: Mapping[str, Any]) -> style.LayerChart:
     """Probability of rejecting a true null against attempts, one line per procedure, with the analyst's choices.
 
     Parameters
@@ -117,27 +112,27 @@ def attempts(games: Mapping[str, Any]) -> alt.LayerChart:
     names = [mark["procedure"] for mark in marks]
     level = next(iter(games.values())).alpha
     most = max(point["m"] for point in curves)
-    scale, axis = alt.Scale(domain=[0, most], nice=False), alt.Axis(format=",d", tickMinStep=1)
+    scale, axis = {"domain": [0, most], "nice": False}, {"format": ",d", "tickMinStep": 1}
     if most > MAX_LINEAR:  # powers of ten, which begin at none
         powers = [10**power for power in range(int(np.log10(most)) + 1)]
-        scale = alt.Scale(type="symlog", constant=1, domain=[0, most], nice=False)
-        axis = alt.Axis(format=",d", values=[0, *powers])
-    x = alt.X("m:Q", title="secret attempts", scale=scale, axis=axis)
-    percent = alt.Axis(format=".0%", tickCount=5)
-    y = alt.Y("p:Q", title="probability that a true null is rejected", scale=alt.Scale(domain=[0, 1]), axis=percent)
-    look: dict[str, Any] = {"symbolSize": 150, "symbolStrokeWidth": 0, "labelLimit": WIDTH + 100}
-    legend = alt.Legend(orient="bottom", direction="vertical", **look)
+        scale = {"type": "symlog", "constant": 1, "domain": [0, most], "nice": False}
+        axis = {"format": ",d", "values": [0, *powers]}
+    x = field("m:Q", title="secret attempts", scale=scale, axis=axis)
+    percent = {"format": ".0%", "tickCount": 5}
+    y = field("p:Q", title="probability that a true null is rejected", scale={"domain": [0, 1]}, axis=percent)
+    look = {"symbolSize": 150, "symbolStrokeWidth": 0, "labelLimit": style.WIDTH + 100}
+    legend = {"orient": "bottom", "direction": "vertical", **look}
     color, shape = series("procedure", names, OKABE_ITO, SHAPES, title=None, legend=legend)
-    dash = alt.StrokeDash("procedure:N", scale=alt.Scale(domain=names, range=GAME_DASHES[: len(names)]), legend=None)
-    lines = chart(curves).mark_line(strokeWidth=2.2).encode(x=x, y=y, color=color, strokeDash=dash)
-    best = chart(marks).mark_point(size=150, filled=True, opacity=1).encode(x=x, y=y, color=color, shape=shape)
-    rule = chart([{"p": level}]).mark_rule(strokeDash=[2, 3], color="#444444", strokeWidth=1.5).encode(y="p:Q")
+    dash = field("procedure:N", scale={"domain": names, "range": GAME_DASHES[: len(names)]}, legend=None)
+    lines = chart(curves).mark("line", strokeWidth=2.2).encode(x=x, y=y, color=color, strokeDash=dash)
+    best = chart(marks).mark("point", size=150, filled=True, opacity=1).encode(x=x, y=y, color=color, shape=shape)
+    rule = chart([{"p": level}]).mark("rule", strokeDash=[2, 3], color="#444444", strokeWidth=1.5).encode(y="p:Q")
     mixings = "; ".join(f"{scheme}, {game.mixing.name}" for scheme, game in games.items())
     subtitle = [
         f"Dotted: {_percent(level)}, what the test promises. Marked: what pays the analyst best.",
         f"p-values of one data set: {mixings}.",
     ]
-    return style.finished([rule, lines, best], _title(games), subtitle, WIDTH + 100, 280)
+    return style.finished([rule, lines, best], _title(games), subtitle, style.WIDTH + 100, 280)
 
 
 def points(games: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -174,31 +169,26 @@ def _percent(chance: float) -> str:
     return f"{100 * chance:.3g}%"
 
 
-def wealth(found: Monitoring) -> "alt.LayerChart":
+def wealth(found: Monitoring) -> style.LayerChart:
     """What bets against each condition have come to, over the rows that arrived; dotted, the wealth that shows it."""
-    import altair as alt
-
     values, names, least, most = [], [*found.wealths], 0.01, 100 / found.alpha
     for name, one in found.wealths.items():
         rows, logs = (np.concatenate([[0], several]) for several in (one.rows, one.logs))
         drawn = np.exp(np.clip(logs, np.log(least), np.log(most)))
         some = np.unique(np.linspace(0, len(rows) - 1, WEALTH_POINTS).astype(int)).tolist()
         values += [{"row": int(rows[j]), "wealth": float(drawn[j]), "condition": name} for j in some]
-    x = alt.X("row:Q", title="rows that have arrived", scale=alt.Scale(domain=[0, found.rows], nice=False))
-    scale, axis = (
-        alt.Scale(type="log", domain=[least, most]),
-        alt.Axis(values=[0.01, 0.1, 1, 10, 100, 1000], format="~g"),
-    )
-    y = alt.Y("wealth:Q", title="wealth", scale=scale, axis=axis)
-    legend = alt.Legend(orient="bottom", direction="vertical", labelLimit=WIDE, title=None)
+    x = field("row:Q", title="rows that have arrived", scale={"domain": [0, found.rows], "nice": False})
+    axis = {"values": [0.01, 0.1, 1, 10, 100, 1000], "format": "~g"}
+    y = field("wealth:Q", title="wealth", scale={"type": "log", "domain": [least, most]}, axis=axis)
+    legend = {"orient": "bottom", "direction": "vertical", "labelLimit": style.WIDE, "title": None}
     color, dash = (
-        kind("condition:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=[*look] * len(names)))
-        for kind, look in ((alt.Color, OKABE_ITO), (alt.StrokeDash, DASHES))
+        field("condition:N", sort=names, legend=legend, scale={"domain": names, "range": [*look] * len(names)})
+        for look in (OKABE_ITO, DASHES)
     )
-    lines = chart(values).mark_line(interpolate="step-after").encode(x=x, y=y, color=color, strokeDash=dash)
-    limit = chart([{"wealth": 1 / found.alpha}]).mark_rule(strokeDash=[2, 3], color="#444444").encode(y=y)
+    lines = chart(values).mark("line", interpolate="step-after").encode(x=x, y=y, color=color, strokeDash=dash)
+    limit = chart([{"wealth": 1 / found.alpha}]).mark("rule", strokeDash=[2, 3], color="#444444").encode(y=y)
     since = "not shown so far" if found.shown_since is None else f"shown since row {found.shown_since:,}"
     words = f"{found.claim} A condition is shown once its line has been above {1 / found.alpha:g} (dotted). "
     words += f"Wealth below {least:g} or above {most:g} is drawn at the edge."
-    notes = wrap(words, LINE_LETTERS)
-    return style.finished([limit, lines], f"After {found.rows:,} rows: {since}", notes, WIDE - 60, 260)
+    notes = wrap(words, style.LINE_LETTERS)
+    return style.finished([limit, lines], f"After {found.rows:,} rows: {since}", notes, style.WIDE - 60, 260)

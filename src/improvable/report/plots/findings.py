@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-import altair as alt
-
 from improvable._text import shown
 from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report.blocks import Picture
 from improvable.report.people import NAMES, people_count, people_table, turned_table, turned_words
 from improvable.report.plots import style
-from improvable.report.plots.style import AFTER, ALGORITHM_NAMES, BEFORE, INK, SOFT, WIDE, Plot, chart, room_for, series
+from improvable.report.plots.style import AFTER, ALGORITHM_NAMES, BEFORE, INK, SOFT, WIDE, Plot, chart, field, series
 from improvable.results.facts import PEOPLE, EstimateFacts, Facts, by_component, estimate_of
 from improvable.results.formatting import arrow, capital, confidence, p_text, value_text
 from improvable.results.frontier import Frontier
@@ -84,9 +82,10 @@ def draw_dumbbells(panels: Sequence[Panel], width: int) -> Any:
             (title, [row | {"label": row["label"].replace("\nselected ", "\n")} for row in rows], gap)
             for title, rows, gap in panels
         ]
-    room = room_for([row["label"] for _, rows, _ in panels for row in rows], 190 if width >= WIDE else 132)
+    room = style.room_for([row["label"] for _, rows, _ in panels for row in rows], 190 if width >= WIDE else 132)
     drawn = [_panel(title, rows, gap, width - room - 12, room) for title, rows, gap in panels]
-    return style.plain_style(alt.vconcat(*drawn, spacing=26).resolve_scale(color="shared", shape="shared"))
+    scales = {"color": "shared", "shape": "shared"}
+    return style.plain_style({"vconcat": drawn, "spacing": 26, "resolve": {"scale": scales}})
 
 
 def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, room: int) -> Any:
@@ -95,12 +94,12 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
     low, high = min(ends), max(ends)
     margin = (0.16 if width > 300 else 0.3) * ((high - low) or abs(high) or 1.0)
     domain = [min(0.0, low - margin) if gap else low - margin, high + margin]  # room for the numbers beside marks
-    scale = alt.Scale(domain=domain, nice=False, zero=False)
-    axis = alt.Axis(labelLimit=room, minExtent=room, labelExpr="split(datum.value, '\\n')", grid=False)
-    y = alt.Y("label:N", sort=names, title=None, axis=axis)
+    scale = {"domain": domain, "nice": False, "zero": False}
+    axis = {"labelLimit": room, "minExtent": room, "labelExpr": "split(datum.value, '\\n')", "grid": False}
+    y = field("label:N", sort=names, title=None, axis=axis)
     # No gap is below zero: what is left of it is only room for numbers.
     said = "datum.value < 0 ? '' : datum.label" if gap else "datum.label"
-    x = alt.X("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, labelColor=SOFT, labelExpr=said))
+    x = field("value:Q", title=None, scale=scale, axis={"tickCount": 5, "labelColor": SOFT, "labelExpr": said})
     points = []
     for row in rows:
         # The number of the smaller mark stands left of it.
@@ -112,23 +111,23 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
             }
             for name, called in zip(ALGORITHMS, ALGORITHM_NAMES, strict=True)
         ]  # fmt: skip
-    legend = alt.Legend(orient="top", title=None, symbolSize=110, symbolOpacity=1)
+    legend = {"orient": "top", "title": None, "symbolSize": 110, "symbolOpacity": 1}
     color, shape = series("algorithm", ALGORITHM_NAMES, (BEFORE, AFTER), ("circle", "diamond"), legend=legend)
     links = chart([row for row in rows if row["status_quo"] != row["candidate"]])
-    start = alt.X("status_quo:Q", scale=scale)
-    layers = [links.mark_rule(strokeWidth=1.5, color=SOFT).encode(y=y, x=start, x2="candidate:Q")]
+    start = field("status_quo:Q", scale=scale)
+    layers = [links.mark("rule", strokeWidth=1.5, color=SOFT).encode(y=y, x=start, x2="candidate")]
     bounded = [point for point in points if point["low"] is not None and point["high"] is not None]
     for called, shift, hue in ((ALGORITHM_NAMES[0], -9, BEFORE), (ALGORITHM_NAMES[1], 9, AFTER)):
         some = [point for point in bounded if point["algorithm"] == called]
-        bars = chart(some).mark_rule(strokeWidth=2.5, opacity=0.6, yOffset=shift, y2Offset=shift, color=hue)
-        layers.append(bars.encode(y=y, x=alt.X("low:Q", scale=scale), x2="high:Q"))
-    dots = chart(points).mark_point(filled=True, size=150, opacity=1)
+        bars = chart(some).mark("rule", strokeWidth=2.5, opacity=0.6, yOffset=shift, y2Offset=shift, color=hue)
+        layers.append(bars.encode(y=y, x=field("low:Q", scale=scale), x2="high"))
+    dots = chart(points).mark("point", filled=True, size=150, opacity=1)
     layers.append(dots.encode(x=x, y=y, color=color, shape=shape))
     for align, dx in (("right", -11), ("left", 11)):
         some = [point for point in points if point["left"] == (align == "right")]
-        text = chart(some).mark_text(align=align, dx=dx, fontSize=12, color=INK)
+        text = chart(some).mark("text", align=align, dx=dx, fontSize=12, color=INK)
         layers.append(text.encode(x=x, y=y, text="text:N"))
-    return alt.layer(*layers).properties(width=width, height=STEP * len(rows), title=capital(title))
+    return {"layer": layers, "width": width, "height": STEP * len(rows), "title": capital(title)}
 
 
 @Plot
@@ -158,24 +157,24 @@ def draw_people(facts: Facts, width: int) -> Any:
     for group, kinds in found.items():
         start = 0.0
         for kind in SELECTED:
-            number, text = kinds[kind]["people"], people_count(kinds[kind])
-            fits = number / most * inner > LETTER * len(text) + 6
+            number, said = kinds[kind]["people"], people_count(kinds[kind])
+            fits = number / most * inner > LETTER * len(said) + 6
             rows.append(
                 {
                     "group": group, "kind": NAMES[kind], "start": start, "end": start + number,
-                    "middle": start + number / 2, "text": text if fits else "",
+                    "middle": start + number / 2, "text": said if fits else "",
                 }
             )  # fmt: skip
             start += number
     names, hues = [NAMES[kind] for kind in SELECTED], [BEFORE, style.BOTH, AFTER]
-    legend = alt.Legend(orient="top", title=None, symbolType="square", columns=3 if width >= WIDE else 1)
-    color = alt.Color("kind:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=hues))
-    axis = alt.Axis(labelColor=SOFT, tickCount=5)
-    x = alt.X("start:Q", title=f"people, of {PEOPLE:,}", axis=axis, scale=alt.Scale(domain=[0, most], nice=False))
-    bars = chart(rows).mark_bar(height=26, stroke=style.PAPER, strokeWidth=1)
-    text = chart(rows).mark_text(fontSize=12, color=style.PAPER, fontWeight="bold")
-    layers = [bars.encode(x=x, x2="end:Q", y=y, color=color), text.encode(x="middle:Q", y=y, text="text:N")]
-    return style.plain_style(alt.layer(*layers).properties(width=inner, height=42 * len(found)))
+    legend = {"orient": "top", "title": None, "symbolType": "square", "columns": 3 if width >= WIDE else 1}
+    color = field("kind:N", sort=names, legend=legend, scale={"domain": names, "range": hues})
+    axis = {"labelColor": SOFT, "tickCount": 5}
+    x = field("start:Q", title=f"people, of {PEOPLE:,}", axis=axis, scale={"domain": [0, most], "nice": False})
+    bars = chart(rows).mark("bar", height=26, stroke=style.PAPER, strokeWidth=1)
+    text = chart(rows).mark("text", fontSize=12, color=style.PAPER, fontWeight="bold")
+    layers = [bars.encode(x=x, x2="end", y=y, color=color), text.encode(x="middle:Q", y=y, text="text:N")]
+    return style.plain_style({"layer": layers, "width": inner, "height": 42 * len(found)})
 
 
 @Plot
@@ -201,9 +200,9 @@ def right_and_wrong(facts: Facts, _: Frontier) -> Picture | None:
 
 def _lines(groups: Sequence[str], width: int) -> tuple[int, Any]:
     """How wide bars may be beside the names of groups, and the axis of the groups."""
-    room = room_for(groups, 190 if width >= WIDE else 110)
-    axis, scale = alt.Axis(labelLimit=room), alt.Scale(paddingInner=0.35)
-    return width - room - 24, alt.Y("group:N", sort=list(groups), title=None, axis=axis, scale=scale)
+    room = style.room_for(groups, 190 if width >= WIDE else 110)
+    axis, scale = {"labelLimit": room}, {"paddingInner": 0.35}
+    return width - room - 24, field("group:N", sort=list(groups), title=None, axis=axis, scale=scale)
 
 
 def draw_right_and_wrong(facts: Facts, width: int) -> Any:
@@ -215,22 +214,22 @@ def draw_right_and_wrong(facts: Facts, width: int) -> Any:
     most = max(one["people"] for one in turns)
     beyond = LETTER * max(len(people_count(one)) for one in turns) + 14  # the number beside the longest bar
     reach = most / (1 - beyond / (inner / 2))
-    scale = alt.Scale(domain=[-reach, reach], nice=False)
+    scale = {"domain": [-reach, reach], "nice": False}
     layers = []
     for way, sign, name, hue in sides:
         found = {group: facts["right_and_wrong"][group][way] for group in groups}
         rows = [{"group": one, "end": sign * n["people"], "text": people_count(n)} for one, n in found.items()]
-        bars, x = chart(rows), alt.X("end:Q", scale=scale, axis=None)
+        bars, title, x = chart(rows), chart([{"end": 0, "name": name}]), field("end:Q", scale=scale, axis=None)
         beside: dict[str, Any] = {"align": "left" if sign > 0 else "right", "dx": 6 * sign, "fontSize": 12}
         layers += [
-            bars.mark_bar(height=26, color=hue).encode(x=x, x2=alt.datum(0), y=y),
-            bars.mark_text(color=INK, **beside).encode(x=x, y=y, text="text:N"),
-            chart([{"end": 0, "name": name}])
-            .mark_text(color=hue, fontWeight="bold", dy=-8, **beside)
-            .encode(x=x, y=alt.value(0), text="name:N"),
+            bars.mark("bar", height=26, color=hue).encode(x=x, x2={"datum": 0}, y=y),
+            bars.mark("text", color=INK, **beside).encode(x=x, y=y, text="text:N"),
+            title.mark("text", color=hue, fontWeight="bold", dy=-8, **beside).encode(
+                x=x, y={"value": 0}, text="name:N"
+            ),
         ]
-    layers.append(chart([{"end": 0}]).mark_rule(color=INK).encode(x=alt.X("end:Q", scale=scale, axis=None)))
-    return style.plain_style(alt.layer(*layers).properties(width=inner, height=42 * len(groups)))
+    layers.append(chart([{"end": 0}]).mark("rule", color=INK).encode(x=field("end:Q", scale=scale, axis=None)))
+    return style.plain_style({"layer": layers, "width": inner, "height": 42 * len(groups)})
 
 
 @Plot
@@ -270,25 +269,25 @@ def p_rows(facts: Facts) -> list[dict[str, Any]]:
 def draw_p_values(facts: Facts, width: int) -> Any:
     rows, least = p_rows(facts), 1 / facts["draws"]
     names = list(dict.fromkeys(row["component"] for row in rows))
-    room = room_for(names, 230 if width >= WIDE else 140)
-    scale = alt.Scale(type="log", domain=[least * 0.8, 1.25], nice=False)
+    room = style.room_for(names, 230 if width >= WIDE else 140)
+    scale = {"type": "log", "domain": [least * 0.8, 1.25], "nice": False}
     ticks = [tick for tick in (0.0001, 0.001, 0.01, 0.1, 1) if tick >= least]
-    axis = alt.Axis(values=ticks, format="~g", labelColor=SOFT)
-    x = alt.X("p:Q", scale=scale, title="p-value (log scale)", axis=axis)
-    y = alt.Y("component:N", sort=names, title=None, axis=alt.Axis(labelLimit=room, grid=True))
-    dots = chart(rows).mark_point(filled=True, size=60, opacity=0.65, color=AFTER).encode(x=x, y=y)
-    limit, at = chart([{"p": facts["threshold"], "text": f"{facts['threshold']:g}"}]), alt.X("p:Q", scale=scale)
-    line = limit.mark_rule(strokeDash=[5, 4], strokeWidth=2, color=style.LIMIT).encode(x=at)
-    text = limit.mark_text(dy=-8, baseline="bottom", color=style.LIMIT, fontSize=12, fontWeight="bold")
-    layers = [line, text.encode(x=at, y=alt.value(0), text="text:N"), dots]
+    axis = {"values": ticks, "format": "~g", "labelColor": SOFT}
+    x = field("p:Q", scale=scale, title="p-value (log scale)", axis=axis)
+    y = field("component:N", sort=names, title=None, axis={"labelLimit": room, "grid": True})
+    dots = chart(rows).mark("point", filled=True, size=60, opacity=0.65, color=AFTER).encode(x=x, y=y)
+    limit, at = chart([{"p": facts["threshold"], "text": f"{facts['threshold']:g}"}]), field("p:Q", scale=scale)
+    line = limit.mark("rule", strokeDash=[5, 4], strokeWidth=2, color=style.LIMIT).encode(x=at)
+    text = limit.mark("text", dy=-8, baseline="bottom", color=style.LIMIT, fontSize=12, fontWeight="bold")
+    layers = [line, text.encode(x=at, y={"value": 0}, text="text:N"), dots]
     if len(facts["repetitions"]) > 1:
         whole = [{"component": ALL, "p": max(facts["p_value"], least), "combined": True}]
-        mark = chart(whole).mark_point(filled=True, shape="diamond", size=190, opacity=1, color=INK)
+        mark = chart(whole).mark("point", filled=True, shape="diamond", size=190, opacity=1, color=INK)
         layers.append(mark.encode(x=x, y=y))
-    return style.plain_style(alt.layer(*layers).properties(width=width - room - 12, height=30 * len(names)))
+    return style.plain_style({"layer": layers, "width": width - room - 12, "height": 30 * len(names)})
 
 
-def utilities(result: Result) -> alt.LayerChart:
+def utilities(result: Result) -> style.LayerChart:
     """Figure 2: the accuracy of one group against that of another, for the status quo and for the candidates.
 
     With more than two groups, it shows the pair with the status quo's widest gap in the first repetition.
@@ -301,20 +300,20 @@ def utilities(result: Result) -> alt.LayerChart:
     first, second = reference_groups(facts)
     rows = utility_rows(facts, first, second)
     low, high = style.padded([row[axis] for row in rows for axis in ("x", "y")])
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    scale = {"domain": [low, high], "nice": False, "zero": False}
     measure = facts["accuracy_utilities"][0]
     same = measure == facts["fairness_utilities"][0]
     subtitle = [f"Accuracy: {measure_words(measure)}.", f"{way_to_accuracy(facts)}: more accurate."]
     subtitle[1] += " Nearer to the dashed 45-degree line: smaller gap." if same else " Dashed: the 45-degree line."
     if len(facts["repetitions"]) > 1:
         subtitle.append("Light: each repetition. Bold: mean of the repetitions.")
-    x = alt.X("x:Q", scale=scale, title=f"accuracy of {first}")
-    y = alt.Y("y:Q", scale=scale, title=f"accuracy of {second}")
-    line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark_line(strokeDash=[5, 4], color="#666666")
+    x = field("x:Q", scale=scale, title=f"accuracy of {first}")
+    y = field("y:Q", scale=scale, title=f"accuracy of {second}")
+    line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark("line", strokeDash=[5, 4], color="#666666")
     color, shape = series("algorithm", ALGORITHM_NAMES, style.OKABE_ITO, style.SHAPES, title=None)
     points = chart(rows).encode(x=x, y=y, color=color, shape=shape)
-    light = points.transform_filter("!datum.mean").mark_point(filled=False, size=60, opacity=0.55)
-    bold = points.transform_filter("datum.mean").mark_point(filled=True, size=190, opacity=1, stroke="black")
+    light = points.mark("point", "!datum.mean", filled=False, size=60, opacity=0.55)
+    bold = points.mark("point", "datum.mean", filled=True, size=190, opacity=1, stroke="black")
     return style.finished([line.encode(x=x, y=y), light, bold], "Accuracy of both groups", subtitle, 340, 340)
 
 

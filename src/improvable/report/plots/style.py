@@ -9,9 +9,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import altair as alt
 import vl_convert
 
 from improvable._text import shown_all
@@ -24,7 +23,14 @@ from improvable.results.facts import Facts
 from improvable.results.frontier import Frontier
 from improvable.results.result import Result
 
-Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.VConcatChart
+if TYPE_CHECKING:
+    import altair as alt
+
+LayerChart: TypeAlias = "alt.LayerChart"
+VConcatChart: TypeAlias = "alt.VConcatChart"
+Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
+Spec: TypeAlias = dict[str, Any]
+"""A picture, or a part of one, in the words of Vega-Lite."""
 SUFFIXES = (".svg", ".png", ".pdf", ".html")
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
@@ -51,6 +57,41 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
+class Marks(Spec):
+    """Rows of data under marks. altair would write the same, but copies and checks it for longer than it is drawn."""
+
+    def mark(self, kind: str, where: str = "", **look: Any) -> "Marks":
+        rows = {"transform": [{"filter": where}]} if where else {}
+        return Marks(self | rows | {"mark": {"type": kind, **look}})
+
+    def encode(self, **channels: Any) -> "Marks":
+        """What a mark shows of a row: a string, such as "p:Q", is a field and the first letter of its type."""
+        said = {name: one if isinstance(one, dict) else field(one) for name, one in channels.items()}
+        return Marks(self | {"encoding": self.get("encoding", {}) | said})
+
+
+def chart(rows: Sequence[Spec]) -> Marks:
+    return Marks(data={"values": list(rows)})
+
+
+def field(shorthand: str, **look: Any) -> Spec:
+    name, _, kind = shorthand.partition(":")
+    types = {"Q": {"type": "quantitative"}, "N": {"type": "nominal"}, "": {}}  # without one, the far end of a bar
+    return {"field": name, **types[kind], **look}
+
+
+def altair_chart(spec: Spec) -> Any:
+    """A picture for whoever asks for it, who may change it."""
+    import altair as alt
+
+    for name, kind in {"layer": alt.LayerChart, "vconcat": alt.VConcatChart, "hconcat": alt.HConcatChart}.items():
+        if name in spec:
+            return kind(**spec | {name: [altair_chart(part) for part in spec[name]]})
+    made = alt.Chart.from_dict({name: one for name, one in spec.items() if name != "data"}, validate=False)
+    made.data = spec["data"]
+    return made
+
+
 class Plot:
     """Decorates a function that makes a report's block of a picture. Called with a result, it draws a chart instead.
 
@@ -68,26 +109,25 @@ class Plot:
             return None
         words = [line for text in made.words for line in textwrap.wrap(text, LINE_LETTERS)]
         head = heading(made.title, words, fontWeight="bold", color=INK, subtitleColor=SOFT, offset=12)
-        return made.draw(WIDE).properties(title=head, background="white")
+        return altair_chart(made.draw(WIDE) | {"title": head, "background": "white"})
 
 
-def heading(title: str, words: Sequence[str], **look: Any) -> alt.TitleParams:
+def heading(title: str, words: Sequence[str], **look: Any) -> Spec:
     """The title of a picture, and how to read it."""
-    usual: dict[str, Any] = {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "limit": 900, "offset": 10}
-    return alt.TitleParams(title, subtitle=list(words), **usual | look)
+    usual = {"anchor": "start", "fontSize": 15, "limit": 900, "offset": 10, "subtitleFontSize": 12}
+    return {"text": title, **dict(sorted((usual | look | {"subtitle": list(words)}).items()))}  # as altair orders it
 
 
 def series(
-    field: str, names: Sequence[str], colors: Sequence[str], shapes: Sequence[str], **shared: Any
-) -> tuple[alt.Color, alt.Shape]:
+    name: str, names: Sequence[str], colors: Sequence[str], shapes: Sequence[str], **shared: Any
+) -> tuple[Spec, Spec]:
     """Series told apart by color and by shape, with one legend; colors and shapes begin again after the last one."""
-
-    def scale(values: Sequence[str]) -> Any:
-        return alt.Scale(domain=list(names), range=[values[j % len(values)] for j in range(len(names))])
-
-    shared = {"sort": list(names), **shared}
-    color = alt.Color(f"{field}:N", scale=scale(colors), **shared)
-    return color, alt.Shape(f"{field}:N", scale=scale(shapes), **shared)
+    scales = [
+        {"domain": list(names), "range": [values[j % len(values)] for j in range(len(names))]}
+        for values in (colors, shapes)
+    ]
+    color, shape = (field(f"{name}:N", scale=scale, sort=list(names), **shared) for scale in scales)
+    return color, shape
 
 
 def room_for(names: Sequence[str], most: int = 190) -> int:
@@ -95,7 +135,7 @@ def room_for(names: Sequence[str], most: int = 190) -> int:
     return min(most, 14 + max(int(6.9 * len(line)) for name in names for line in name.split("\n")))
 
 
-def plain_style(chart: Any) -> Any:
+def plain_style(chart: Spec) -> Spec:
     """The look of the report's pictures: no frame, few lines, text in two shades."""
     axis = {
         "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": SOFT,
@@ -104,23 +144,19 @@ def plain_style(chart: Any) -> Any:
     title = {"anchor": "start", "fontSize": 13, "fontWeight": "normal", "color": SOFT, "offset": 6, "limit": 640}
     legend = {"labelFontSize": 13, "labelColor": INK, "labelLimit": 320, "padding": 0, "offset": 8}
     look = {"font": FONT, "view": {"stroke": None}, "axis": axis, "legend": legend, "title": title}
-    return chart.properties(config=look, background="transparent")  # at once: each change copies all of a chart
+    return chart | {"config": look, "background": "transparent"}
 
 
-def finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: int, height: int) -> alt.LayerChart:
+def finished(layers: Sequence[Spec], title: str, subtitle: Sequence[str], width: int, height: int) -> LayerChart:
     """Layers in the look of the paper's figures, with a title."""
     head = heading(title, subtitle)
-    return cast(alt.LayerChart, styled(alt.layer(*layers).properties(title=head, width=width, height=height)))
+    return cast(LayerChart, styled({"layer": layers, "title": head, "width": width, "height": height}))
 
 
-def styled(chart: Any) -> Any:
+def styled(chart: Spec) -> Any:
     axis = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320, "titleLimit": 600}
     legend = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320}
-    return chart.properties(config={"view": {"stroke": "#cccccc"}, "axis": axis, "legend": legend})
-
-
-def chart(rows: Sequence[dict[str, Any]]) -> Any:
-    return alt.Chart(alt.InlineData(values=list(rows)))
+    return altair_chart(chart | {"config": {"view": {"stroke": "#cccccc"}, "axis": axis, "legend": legend}})
 
 
 def padded(values: Sequence[float]) -> tuple[float, float]:
@@ -151,16 +187,17 @@ def save_chart(chart: Chart, path: str | Path) -> None:
     write_whole(place, content.encode() if isinstance(content, str) else content)
 
 
-def drawable(chart: Chart) -> str:
+def drawable(chart: "Chart | Spec") -> str:
     """A chart as Vega-Lite, every string made safe to display: a raw one can break the drawing."""
-    return json.dumps(shown_all(chart.to_dict(), lines=True))
+    return json.dumps(shown_all(chart if isinstance(chart, dict) else chart.to_dict(), lines=True))
 
 
-def chart_svg(chart: Chart) -> str:
+def chart_svg(chart: "Chart | Spec") -> str:
     """A chart as the text of an SVG element."""
     return str(vl_convert.vegalite_to_svg(drawable(chart)))
 
 
-def chart_png(chart: Chart, scale: float = 3) -> bytes:
+def chart_png(chart: "Chart | Spec", scale: float = 3) -> bytes:
     """A chart as the content of a PNG file, on white."""
-    return bytes(vl_convert.vegalite_to_png(drawable(chart.properties(background="white")), scale=scale))
+    white = chart | {"background": "white"} if isinstance(chart, dict) else chart.properties(background="white")
+    return bytes(vl_convert.vegalite_to_png(drawable(white), scale=scale))

@@ -5,7 +5,6 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-import altair as alt
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,7 +13,7 @@ from improvable.errors import OptionError
 from improvable.question.claim import Gap
 from improvable.report.blocks import Picture, Sentence
 from improvable.report.plots import style
-from improvable.report.plots.style import AFTER, Plot, chart
+from improvable.report.plots.style import AFTER, Plot, chart, field
 from improvable.results.facts import Facts, by_component
 from improvable.results.formatting import confidence
 from improvable.results.frontier import Frontier
@@ -35,7 +34,7 @@ OTHER_EDGE = {
 }
 
 
-def surface(result: Result, accuracy: ArrayLike | None = None, fairness: ArrayLike | None = None) -> alt.LayerChart:
+def surface(result: Result, accuracy: ArrayLike | None = None, fairness: ArrayLike | None = None) -> style.LayerChart:
     """Figure 3: the p-value of every size of improvement, with the exact edge of what is rejected.
 
     Parameters
@@ -53,21 +52,21 @@ def surface(result: Result, accuracy: ArrayLike | None = None, fairness: ArrayLi
     cells = _merged_cells(a, f, np.searchsorted(limits, frontier.surface(a, f), side="right"), names)
     unit = "share" if frontier.form == "ratio" else "amount"
     window = (float(a[0]), float(a[-1])), (float(f[0]), float(f[-1]))
-    a_scale, f_scale = (alt.Scale(domain=list(ends), nice=False) for ends in window)
-    x = alt.X("f:Q", title=f"gap smaller by more than ({unit})", scale=f_scale)
-    y = alt.Y("a:Q", title=f"accuracy higher by more than ({unit})", scale=a_scale)
-    band = alt.Color("band:N", sort=None, title="p-value", scale=alt.Scale(domain=names, range=list(BANDS)))
-    heat = chart(cells).mark_rect(strokeWidth=0).encode(x=x, x2="f2:Q", y=y, y2="a2:Q", color=band)
+    a_scale, f_scale = ({"domain": list(ends), "nice": False} for ends in window)
+    x = field("f:Q", title=f"gap smaller by more than ({unit})", scale=f_scale)
+    y = field("a:Q", title=f"accuracy higher by more than ({unit})", scale=a_scale)
+    band = field("band:N", sort=None, title="p-value", scale={"domain": names, "range": list(BANDS)})
+    heat = chart(cells).mark("rect", strokeWidth=0).encode(x=x, x2="f2", y=y, y2="a2", color=band)
     other: Gap = "absolute" if frontier.gap == "signed" else "signed"
     edge_layers, other_path = _edge_layers(frontier, window), _staircase(frontier.edge(other), window)
     edge = f"Orange: the exact edge of what is rejected, p = {frontier.level:g}" if edge_layers else "No edge here"
     every = ["Every group must gain the same."] if len(frontier.groups) > 1 else []
     subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every, *([OTHER_EDGE[other]] if other_path else [])]
     no_change = chart([{"a": 0.0}] if a[0] <= 0 <= a[-1] else [])
-    layers = [heat, no_change.mark_rule(strokeDash=[2, 3], color="#333333").encode(y="a:Q")]
+    layers = [heat, no_change.mark("rule", strokeDash=[2, 3], color="#333333").encode(y="a:Q")]
     if other_path:
         line = chart([point | {"other": True} for point in other_path])
-        dashed = line.mark_line(color="black", strokeWidth=1.5, strokeDash=[5, 4])
+        dashed = line.mark("line", color="black", strokeWidth=1.5, strokeDash=[5, 4])
         layers.append(dashed.encode(x="f:Q", y="a:Q", order="order:Q"))
     layers += edge_layers
     return style.finished(layers, "How large an improvement the data support", subtitle, style.WIDTH, 340)
@@ -137,7 +136,7 @@ def _edge_layers(frontier: Frontier, window: Window) -> list[Any]:
     if not path:
         return []
     (a_low, a_high), (f_low, f_high) = window
-    line = chart(path).mark_line(color=style.OKABE_ITO[1], strokeWidth=3)
+    line = chart(path).mark("line", color=style.OKABE_ITO[1], strokeWidth=3)
     a_cross, f_cross = intercepts(frontier)
     marks: list[dict[str, Any]] = []
     if a_cross is not None and a_cross <= a_high and f_low <= 0:
@@ -145,12 +144,12 @@ def _edge_layers(frontier: Frontier, window: Window) -> list[Any]:
     if f_cross is not None and f_cross <= f_high and a_low <= 0 <= a_high:
         marks.append({"a": 0.0, "f": f_cross, "label": f"gap - {_down(f_cross)}", "left": f_cross > f_high / 2})
     points = chart(marks).encode(x="f:Q", y="a:Q")
-    dots = points.mark_point(shape="diamond", size=140, filled=True, color="black", stroke="white", opacity=1)
+    dots = points.mark("point", shape="diamond", size=140, filled=True, color="black", stroke="white", opacity=1)
     layers = [line.encode(x="f:Q", y="a:Q", order="order:Q"), dots]
     for halo in ({"stroke": "white", "strokeWidth": 3}, {}):  # white behind the letters, legible on any band
         text = {"fontSize": 13, "fontWeight": "bold", "text": {"expr": "datum.label"}, **halo}
-        layers.append(points.transform_filter("!datum.left").mark_text(align="left", dx=9, dy=-12, **text))
-        layers.append(points.transform_filter("datum.left").mark_text(align="right", dx=-9, dy=18, **text))
+        layers.append(points.mark("text", "!datum.left", align="left", dx=9, dy=-12, **text))
+        layers.append(points.mark("text", "datum.left", align="right", dx=-9, dy=18, **text))
     return layers
 
 
@@ -187,31 +186,31 @@ def draw_region(facts: Facts, frontier: Frontier, width: int) -> Any:
 
     def look(i: int) -> dict[str, Any]:
         digits = (".0%" if spans[i] > FINE else ".1%") if frontier.form == "ratio" else "~g"
-        axis = alt.Axis(format=digits, labelColor=style.SOFT, tickCount=5)
-        return {"scale": alt.Scale(domain=[starts[i], ends[i]], nice=False), "axis": axis}
+        axis = {"format": digits, "labelColor": style.SOFT, "tickCount": 5}
+        return {"scale": {"domain": [starts[i], ends[i]], "nice": False}, "axis": axis}
 
-    y = alt.Y("a:Q", title=f"accuracy {every}{better} by", **look(0))
-    x = alt.X("f:Q", title="gap smaller by", **look(1))
+    y = field("a:Q", title=f"accuracy {every}{better} by", **look(0))
+    x = field("f:Q", title="gap smaller by", **look(1))
     steps, path = [], [{"a": corners[0][0], "f": starts[1], "order": 0}]
     lower = [*(a for a, _ in corners[1:]), starts[0]]
     for (a, f), below in zip(corners, lower, strict=True):
         steps.append({"a": starts[0], "a2": a, "f": path[-1]["f"], "f2": f})
         path += [{"a": a, "f": f, "order": len(path)}, {"a": below, "f": f, "order": len(path) + 1}]
-    region = chart(steps).mark_rect(color=style.REGION, opacity=1).encode(x=x, x2="f2:Q", y=y, y2="a2:Q")
-    edge = chart(path).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y, order="order:Q")
+    region = chart(steps).mark("rect", color=style.REGION, opacity=1).encode(x=x, x2="f2", y=y, y2="a2")
+    edge = chart(path).mark("line", color=AFTER, strokeWidth=2.5).encode(x=x, y=y, order="order:Q")
     # Both ends are labeled, or one where the labels would overlap.
     few = [corners[-1]] if corners[0][0] - corners[-1][0] < APART * spans[0] else [corners[0], corners[-1]]
     marks = [{"a": a, "f": f, "text": f"gap -{_amount(f, frontier)}, accuracy +{_amount(a, frontier)}"} for a, f in few]
-    layers = [region, edge, chart(marks).mark_point(filled=True, size=90, color=AFTER, opacity=1).encode(x=x, y=y)]
+    layers = [region, edge, chart(marks).mark("point", filled=True, size=90, color=AFTER, opacity=1).encode(x=x, y=y)]
     for mark, (_, f) in zip(marks, few, strict=True):
         # Below and left of its corner a text is inside of the region, where no line is; near the axis, outside of it.
-        place = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -8}
+        place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -8}
         if f - starts[1] > NEAR_AXIS * spans[1]:
             place = {"align": "right", "baseline": "top", "dx": -8, "dy": 8}
-        layers.append(chart([mark]).mark_text(color=style.INK, fontSize=12, **place).encode(x=x, y=y, text="text:N"))
-    mark = {"shape": "cross", "size": 150, "color": style.LIMIT, "filled": True, "opacity": 1, "clip": False}
-    cross = chart([{"a": asked[0], "f": asked[1]}]).mark_point(**mark).encode(x=x, y=y)
-    return style.plain_style(alt.layer(*layers, cross).properties(width=min(width - 70, 430), height=250))
+        layers.append(chart([mark]).mark("text", color=style.INK, fontSize=12, **place).encode(x=x, y=y, text="text:N"))
+    cross = chart([{"a": asked[0], "f": asked[1]}]).encode(x=x, y=y)
+    layers.append(cross.mark("point", shape="cross", size=150, color=style.LIMIT, filled=True, opacity=1, clip=False))
+    return style.plain_style({"layer": layers, "width": min(width - 70, 430), "height": 250})
 
 
 def _corners(frontier: Frontier) -> list[tuple[float, float]]:

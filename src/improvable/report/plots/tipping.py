@@ -3,10 +3,8 @@
 from functools import partial
 from typing import Any
 
-import altair as alt
-
 from improvable.report.blocks import Picture
-from improvable.report.plots.style import AFTER, INK, LIMIT, Plot, chart, plain_style
+from improvable.report.plots.style import AFTER, INK, LIMIT, Plot, chart, field, plain_style
 from improvable.results.facts import Facts
 from improvable.results.frontier import Frontier
 from improvable.results.wording import tipping_words
@@ -49,18 +47,18 @@ def points_of(facts: Facts) -> list[tuple[float, float]]:
 
 def draw_tipping(facts: Facts, width: int) -> Any:
     values = [{"x": x, "p_value": p} for x, p in points_of(facts)]
-    scale = alt.Scale(type="log", domain=[1, values[-1]["x"]], nice=False)
-    axis = alt.Axis(values=[1, 1.2, 1.5, 2, 3, 5], format="~g", grid=False)
-    x = alt.X("x:Q", title=MEMBERSHIPS[-1], scale=scale, axis=axis)
+    scale = {"type": "log", "domain": [1, values[-1]["x"]], "nice": False}
+    axis = {"values": [1, 1.2, 1.5, 2, 3, 5], "format": "~g", "grid": False}
+    x = field("x:Q", title=MEMBERSHIPS[-1], scale=scale, axis=axis)
     if facts["unknown"]:
-        x = alt.X("x:Q", title=OUTCOMES[-1], scale=alt.Scale(type="sqrt", nice=False), axis=alt.Axis(grid=False))
-    y = alt.Y("p_value:Q", title="p-value, worst case", scale=alt.Scale(domain=[0, 1]))
+        x = field("x:Q", title=OUTCOMES[-1], scale={"type": "sqrt", "nice": False}, axis={"grid": False})
+    y = field("p_value:Q", title="p-value, worst case", scale={"domain": [0, 1]})
     base = chart(values).encode(x=x, y=y)
-    line, points = base.mark_line(color=AFTER, strokeWidth=2), base.mark_point(color=AFTER, filled=True, size=40)
-    limit = chart([{"p_value": facts["threshold"]}]).mark_rule(color=LIMIT, strokeDash=[6, 3]).encode(y=y)
+    line, points = base.mark("line", color=AFTER, strokeWidth=2), base.mark("point", color=AFTER, filled=True, size=40)
+    limit = chart([{"p_value": facts["threshold"]}]).mark("rule", color=LIMIT, strokeDash=[6, 3]).encode(y=y)
     layers, benchmark = [limit, line, points], facts["tipping_benchmark"]
     if benchmark is not None and benchmark["factor"] <= values[-1]["x"]:
         place = chart([{"x": benchmark["factor"], "what": benchmark["what"]}]).encode(x=x)
-        text = place.mark_text(align="left", dx=4, fontSize=12, color=INK).encode(text="what:N", y=alt.value(8))
-        layers += [place.mark_rule(color=INK, strokeDash=[2, 2]), text]
-    return plain_style(alt.layer(*layers).properties(width=width - 80, height=200))
+        text = place.mark("text", align="left", dx=4, fontSize=12, color=INK).encode(text="what:N", y={"value": 8})
+        layers += [place.mark("rule", color=INK, strokeDash=[2, 2]), text]
+    return plain_style({"layer": layers, "width": width - 80, "height": 200})
