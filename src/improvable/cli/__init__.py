@@ -24,9 +24,7 @@ COMMANDS = {
 }  # fmt: skip
 """Each is the function of that name in a module, in the order that --help lists them."""
 INTERRUPTED = 130
-RENAMED = {
-    "--splits": "--repetitions", "--export-splits": "--export-rows", "--candidates": "--rule tournament:A,B,...",
-}  # fmt: skip
+RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows", "--candidates": "--rule tournament:A,B,..."}
 """Options of earlier versions, and what they are called now."""
 
 app = typer.Typer(
@@ -57,6 +55,9 @@ def program(
     pass
 
 
+built = typer.main.get_command(app)  # once: whoever runs many commands in a process would else wait for it in each
+
+
 def _usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
     """What is wrong with the usage, in one line; an option of an earlier version says what became of it."""
     option = str(getattr(error, "option_name", ""))
@@ -84,7 +85,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             # Bytes that are not UTF-8 arrive as half characters, which no text file can hold.
             if any("\ud800" <= character <= "\udfff" for character in word):
                 raise OptionError(f"the argument '{word}' is not UTF-8 text.", "Rename the file or the column.")
-        status = int(app(args=arguments, standalone_mode=False) or 0)
+        status = int(built(args=arguments, standalone_mode=False) or 0)
         if status == INTERRUPTED:  # which is what typer makes of Ctrl-C
             raise KeyboardInterrupt
         return status

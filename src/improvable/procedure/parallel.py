@@ -3,7 +3,9 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import lru_cache
+from importlib import import_module
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,33 +22,31 @@ def worker_count(n_jobs: int | None, *, own_code: bool = False) -> int:
     """
     from joblib import cpu_count
 
-    if n_jobs is None:
-        n_jobs = 1 if own_code else -1
+    n_jobs = (1 if own_code else -1) if n_jobs is None else n_jobs
     if n_jobs == 0:
         raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
     return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
 
 
-@contextmanager
-def limited_threads(workers: int, repetitions: int) -> Iterator[None]:
+def limited_threads(workers: int, repetitions: int) -> AbstractContextManager[None]:
     """Keep `workers` cores busy and no more: repetitions first, then the estimators' own threads.
 
     BLAS always gets one thread, because it may round differently with another number of them.
     """
     import sklearn.ensemble  # noqa: F401  loads OpenMP: what is loaded later would not be limited
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits={"blas": 1, "openmp": max(1, workers // repetitions)}):
-        yield
+    return one_blas_thread(openmp=max(1, workers // repetitions))
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread(**others: int) -> Iterator[None]:
     """The same for work that fits no estimator, which need not load them."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits={"blas": 1}):
+    with _libraries(len(sys.modules)).limit(limits={"blas": 1, **others}):
         yield
+
+
+# To look for libraries takes as long as to fit a model; modules that were imported since may have loaded others.
+_libraries = lru_cache(1)(lambda modules: import_module("threadpoolctl").ThreadpoolController())
 
 
 def in_parallel(
@@ -60,8 +60,7 @@ def in_parallel(
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
-    backend, _ = get_active_backend(prefer="threads")
-    streams = getattr(backend, "supports_return_generator", False)
+    streams = getattr(get_active_backend(prefer="threads")[0], "supports_return_generator", False)
     wanted = True
     calls = (delayed(_one_of_several)(work, job, workers, os.getpid()) for job in takewhile(lambda _: wanted, jobs))
     done: Iterable[T | _Failed] = Parallel(
