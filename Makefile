@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 # --no-compile: Python compiles what it imports when it first imports it, and that is a small part of what is installed.
 INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
 
+# Where bytecode is switched off, as in many containers, every Python that is started here would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 # One environment, filled as far as a command needs it: what the package needs, what its developers need, then engines.
 MADE := $(VENV)/made
 RUNTIME := $(VENV)/installed
@@ -39,8 +42,9 @@ everything: $(ENGINES) system
 # Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
 engines: java $(ENGINES)
 
+# One process: a second one would start a second Java, and import everything again.
 test-engines: engines
-	$(BIN)/pytest -n 2 --dist loadfile tests/engines
+	$(BIN)/pytest tests/engines
 
 # Programs that Debian has: how to see that one is there, and its packages. As root they are installed where they are
 # missing. Where they cannot be, tests that need Chromium, Java or R fail and say so; LaTeX that is written is not compiled.
@@ -113,7 +117,7 @@ dist: $(DEV)
 
 # Whether a change made `compare` slower: beside last round's commit, a few seconds. AGAINST names another commit.
 speed: $(DEV)
-	$(BIN)/python benchmarks/speed.py $(if $(AGAINST),--against $(AGAINST))
+	$(BIN)/python benchmarks/speed.py $(if $(AGAINST),--against $(AGAINST)) $(if $(ROWS),--rows $(ROWS))
 
 # Against peers, engines and sizes, written to docs/evidence/benchmarks.md: about a quarter of an hour.
 bench: $(DEV)

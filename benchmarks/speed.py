@@ -8,10 +8,11 @@ of rows) or as continuous scores. Rows come as a Polars frame and, through Arrow
 
 How
 ---
-One process for each tree, the same files, the fastest of a few rounds in processor seconds over all threads: wall
-clock would mostly measure what else the machine does. The earlier commit comes out of this repository's history
-(`git archive`); where there is no git, or no such commit, only this tree is timed. Where the two trees give other
-utilities or intervals, the line says so. Times are printed and never asserted.
+One process for each tree, both at the same time so that they meet the same machine; the same files; the fastest of a
+few rounds in processor seconds over all threads: wall clock would mostly measure what else the machine does. With fewer
+rows, as in CI, what a call costs weighs more beside what its rows cost. The earlier commit comes out of this
+repository's history (`git archive`); where there is no git, or no such commit, only this tree is timed. Where the two
+trees give other utilities or intervals, the line says so. Times are printed and never asserted.
 
 Run ``python benchmarks/speed.py [--rows 500000] [--against 79cb5ab] [--rounds 3]``, or ``make speed``.
 """
@@ -26,6 +27,7 @@ import tarfile
 import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,7 @@ def measure(path: Path, rounds: int) -> None:
         names = [f"{whose}_{case}" for whose in ("status_quo", "candidate")]
         algorithms = names if case == "decision" else [improvable.threshold(name, capacity=0.1) for name in names]
         frame = pl.read_parquet(path, columns=["outcome", "group", "region", *names])
-        chosen = path.with_name(f"{case}.parquet")
+        chosen = path.with_name(f"{case}-{os.getpid()}.parquet")
         frame.write_parquet(chosen, row_group_size=1 << 18)
         for kind, data in {"frame": frame, "arrow": ds.dataset(chosen)}.items():
             seconds = []
@@ -81,13 +83,17 @@ def measure(path: Path, rounds: int) -> None:
     print(json.dumps(found))
 
 
-def measured(source: Path, path: Path, rounds: int) -> dict[str, tuple[float, str]]:
-    """What `measure` prints where `improvable` is imported from a tree."""
+def measured(sources: Sequence[Path], path: Path, rounds: int) -> list[dict[str, tuple[float, str]]]:
+    """What `measure` prints where `improvable` is imported from each of these trees."""
     command = [sys.executable, __file__, "--measure", str(path), "--rounds", str(rounds)]
-    done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(source)}
-    )
-    return {case: (seconds, numbers) for case, (seconds, numbers) in json.loads(done.stdout).items()}
+    begun = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(source)})
+        for source in sources
+    ]
+    printed = [one.communicate()[0] for one in begun]
+    if any(one.returncode for one in begun):
+        sys.exit("a tree could not be measured")
+    return [{case: (found[0], found[1]) for case, found in json.loads(text).items()} for text in printed]
 
 
 def source_of(commit: str, folder: Path) -> Path | None:
@@ -115,8 +121,8 @@ def main() -> None:
         path = Path(temporary, "people.parquet")
         write_people(path, options.rows)
         earlier = source_of(options.against, Path(temporary))
-        now = measured(ROOT / "src", path, options.rounds)
-        then = {} if earlier is None else measured(earlier, path, options.rounds)
+        now, *others = measured([ROOT / "src", *([] if earlier is None else [earlier])], path, options.rounds)
+    then = others[0] if others else {}
     print(f"compare on {options.rows:,} rows, processor seconds\n")
     if not then:
         print(f"  ({options.against} is not in this clone: this tree alone)\n")

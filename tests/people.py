@@ -45,7 +45,7 @@ def audited(data: Any, **options: Any) -> str:
     settings: dict[str, Any] = {
         "rule": "linear",
         "features": ["signal", "small", "insured", "holes", "region"],
-        "repetitions": 3,
+        "repetitions": 2,
         "draws": 300,
         "row_id": "person",
         "train_rows": 900,

@@ -74,8 +74,8 @@ def test_backends(people: pl.DataFrame, backend: str) -> None:
     def audited(n_jobs: int, engine: EngineName | None) -> tuple[str, set[int], set[int]]:
         result = improvable.audit(
             people, outcome="visits", group="group", status_quo=improvable.threshold("score", capacity=0.2),
-            rule=make_rule(), features=["signal", "small"], test=improvable.Test(draws=200), n_jobs=n_jobs,
-            read=improvable.Read(engine=engine),
+            rule=make_rule(), features=["signal", "small"], n_jobs=n_jobs, read=improvable.Read(engine=engine),
+            test=improvable.Test(scheme="split", repetitions=4, draws=200),
         )  # fmt: skip
         facts = result.to_dict()
         notes = [block for repetition in facts["repetitions"] for block in repetition["rule_notes"]["blocks"]]

@@ -54,14 +54,13 @@ class TestEveryEngine:
     def test_a_folder_of_parquet(
         self, people: pl.DataFrame, oracle: dict[str, str], name: str, work: Work, tmp_path: Path
     ) -> None:
-        for i, sizes in enumerate(([0, 500, 1, 800], [1_500])):
-            folder = write_folder(people, tmp_path / str(i), sizes)
-            assert work(folder, **OPTIONS[name]) == oracle[f"{name} {work.__name__}"]
+        folder = write_folder(people, tmp_path / "f", {"plain": [1_500]}.get(name, [0, 500, 1, 800]))
+        assert work(folder, **OPTIONS[name]) == oracle[f"{name} {work.__name__}"]
 
     def test_dask(self, people: pl.DataFrame, oracle: dict[str, str], name: str, work: Work) -> None:
-        for parts in (1, 7):
-            frame = dd.from_pandas(shuffled(people, parts).to_pandas(), npartitions=parts)
-            assert work(frame, **OPTIONS[name]) == oracle[f"{name} {work.__name__}"]
+        parts = {"plain": 1}.get(name, 7)
+        frame = dd.from_pandas(shuffled(people, parts).to_pandas(), npartitions=parts)
+        assert work(frame, **OPTIONS[name]) == oracle[f"{name} {work.__name__}"]
 
     def test_duckdb(self, people: pl.DataFrame, oracle: dict[str, str], name: str, work: Work) -> None:
         relation = duckdb.from_arrow(shuffled(people, 5).to_arrow())
@@ -76,11 +75,16 @@ def test_spark(people: pl.DataFrame, oracle: dict[str, str], spark: Any, name: s
     assert work(frame, **OPTIONS[name]) == oracle[f"{name} {work.__name__}"]
 
 
-@pytest.mark.parametrize("work", [audited, compared])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_a_frame_is_rows_in_memory(people: pl.DataFrame, oracle: dict[str, str], name: str, work: Work) -> None:
-    for frame in (people, shuffled(people, 4).to_pandas(), shuffled(people, 5).to_arrow()):
-        assert work(frame, **OPTIONS[name]) == oracle[f"{name} {work.__name__}"]
+def test_a_frame_is_rows_in_memory(people: pl.DataFrame, oracle: dict[str, str], name: str) -> None:
+    frames = {
+        "plain": people,
+        "weights and clusters": shuffled(people, 4).to_pandas(),
+        "normal limit": shuffled(people, 5).to_arrow(),
+    }
+    for frame in frames.values():
+        assert compared(frame, **OPTIONS[name]) == oracle[f"{name} compared"]
+    assert audited(frames[name], **OPTIONS[name]) == oracle[f"{name} audited"]
 
 
 def test_sealed_audits_give_the_same_bytes_everywhere(people: pl.DataFrame, spark: Any, tmp_path: Path) -> None:
@@ -132,14 +136,14 @@ def test_other_rules(people: pl.DataFrame, rule: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rule", ["linear", "lasso"])
 def test_prices_of_a_linear_model_do_not_depend_on_batches(people: pl.DataFrame, rule: str) -> None:
     """Prices are not rounded, and BLAS may add up otherwise in a batch of another size."""
-    priced = people.with_columns(price=40 * pl.col("score").abs().round(1))
+    priced = people[:1_000].with_columns(price=40 * pl.col("score").abs().round(1))
     found = {
         improvable.audit(
             Memory(read_rows(shuffled(priced, size)), 1, size), outcome="cost", group="group", status_quo="price",
             accuracy="profit", rule=rule, features=["signal", "small", "insured"],
-            test=improvable.Test(repetitions=2, draws=100, train_rows=900), row_id="person",
+            test=improvable.Test(repetitions=2, draws=100, train_rows=300), row_id="person", n_jobs=1,
         ).repetitions[1].evidence.draws.tobytes()
-        for size in (5, 97, 1_000, 3_000)
+        for size in (5, 97, 1_000)
     }  # fmt: skip
     assert len(found) == 1
 

@@ -6,7 +6,7 @@ import pytest
 
 import improvable
 
-REPETITIONS = 200
+REPETITIONS = 100
 
 
 @pytest.mark.parametrize("row_id", ["id", None])
@@ -33,7 +33,7 @@ def test_level(row_id: str | None) -> None:
         result = improvable.audit(
             frame, outcome="y", group="g", status_quo=improvable.threshold("score", capacity=0.4), rule="linear",
             features=["x"], test=improvable.Test(repetitions=1, draws=200, train_rows=200), seed=i, row_id=row_id,
-            read=improvable.Read(engine="memory"),
+            read=improvable.Read(engine="memory"), n_jobs=1,
         )  # fmt: skip
         rejected += result.reject
     margin = 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5

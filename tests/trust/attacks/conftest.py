@@ -1,14 +1,25 @@
 """A run to attack, made once."""
 
 import shutil
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import polars as pl
 import pytest
+import vl_convert
 
 import improvable
 from improvable.cli import run
 from protocol_room import OPTIONS
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pictures() -> Iterator[None]:
+    """To verify a page draws it again: the same text is the same picture, and to draw one is half of that time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vl_convert, "vegalite_to_svg", cache(vl_convert.vegalite_to_svg))
+        yield
 
 
 @pytest.fixture(scope="session")

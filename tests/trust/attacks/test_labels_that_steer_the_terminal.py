@@ -38,15 +38,22 @@ HOSTILE = {
 }
 
 
-def people(label: str, rows: int = 600) -> pl.DataFrame:
-    """Rows of two groups, one of which has this label."""
+IN_FILES = [kind for kind in HOSTILE if kind != "cut emoji"]
+COMPARE = (
+    "compare people.parquet --outcome need --group group --status-quo-score score --candidate-score better "
+    "--capacity 0.3 --draws 200"
+)
+
+
+def people(*labels: str, rows: int = 600) -> pl.DataFrame:
+    """Rows of a group without an odd label and of one for each of these."""
     rng = np.random.default_rng(1)
-    group, need = rng.integers(0, 2, rows), rng.poisson(2, rows)
+    group, need = rng.integers(0, 1 + len(labels), rows), rng.poisson(2, rows)
     return pl.DataFrame(
         {
             "need": need,
-            "group": pl.Series(np.array(["black", "LABEL"])[group]).replace("LABEL", label),
-            "score": need + rng.normal(0, 2, rows) + 0.5 * group,
+            "group": pl.Series([("black", *labels)[code] for code in group]),
+            "score": need + rng.normal(0, 2, rows) + 0.5 * (group > 0),
             "better": need + rng.normal(0, 1, rows),
         }
     )
@@ -56,23 +63,31 @@ def raw(text: str) -> list[str]:
     return [character for character in text if hides(character) and character != "\n"]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in HOSTILE if kind != "cut emoji"])
+@pytest.mark.parametrize("kind", IN_FILES)
 def test_no_output_has_the_raw_character_and_none_crashes(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     people(HOSTILE[kind]).write_parquet("people.parquet")
-    options = "--outcome need --group group --status-quo-score score --candidate-score better --capacity 0.3"
-    outputs = ["--report", "report.html", "--table", "table.csv", "--json", "result.json"]
-    assert run(["compare", "people.parquet", *options.split(), "--draws", "200", *outputs]) == 0
+    assert run([*COMPARE.split(), "--table", "table.csv", "--json", "result.json", "--report", "report.md"]) == 0
     told = capsys.readouterr()
     assert not raw(told.out + told.err)
     assert not any(line.startswith("VERIFIED") for line in (told.out + told.err).splitlines())
-    for name in ("report.html", "table.csv", "result.json"):
+    for name in ("report.md", "table.csv", "result.json"):
         text = Path(name).read_text(encoding="utf-8")
         assert not raw(text), name
         assert "white" in text
     assert HOSTILE[kind] in json.loads(Path("result.json").read_text())["groups"], "the JSON keeps the label as it is"
+
+
+def test_no_page_has_a_raw_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people(*(HOSTILE[kind] for kind in IN_FILES), rows=1_800).write_parquet("people.parquet")
+    assert run([*COMPARE.split(), "--report", "report.html"]) == 0
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert not raw(page)
+    for kind in IN_FILES:
+        assert isolated(HOSTILE[kind]) in page, kind
 
 
 def test_half_a_character_is_refused_or_shown_and_never_crashes(

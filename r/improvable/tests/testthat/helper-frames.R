@@ -22,11 +22,11 @@ lending <- function(rows = 1500) {
   )
 }
 
-few <- how_to_test(repetitions = 3, draws = 500)
+few <- how_to_test(repetitions = 2, draws = 500)
 
-audit_lending <- function(data = lending(), ...) {
+audit_lending <- function(data = lending(), ..., rule = "logistic") {
   audit(
-    repaid ~ region, status_quo = ~approved, data = data, rule = "logistic", test = few,
+    repaid ~ region, status_quo = ~approved, data = data, rule = rule, test = few,
     accuracy = "classification_rate", capacity = "status_quo", read = read_as(drop_missing = TRUE),
     claim = claim(no_worse = 0.02), ...
   )
@@ -40,7 +40,22 @@ once <- local({
   }
 })
 
-lent <- function() once("lent", audit_lending)
+lent <- function() once("lent", function() hear_lending()$result)
+
+# With the conditions that were heard on the way.
+hear_lending <- function() {
+  once("heard", function() {
+    heard <- list()
+    result <- withCallingHandlers(
+      audit_lending(),
+      improvable_warning = function(w) {
+        heard[[length(heard) + 1]] <<- w
+        invokeRestart("muffleWarning")
+      }
+    )
+    list(result = result, heard = heard)
+  })
+}
 
 cared <- function() {
   once("cared", function() {

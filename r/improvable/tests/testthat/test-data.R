@@ -46,11 +46,14 @@ test_that("labelled columns send their values, and as groups their labels", {
 test_that("an audit by a labelled column names its groups by labels", {
   skip_if_not_installed("haven")
   data <- lending()
+  ask <- function() suppressWarnings(audit_lending(data, rule = "linear", features = ~ income + debt))
+  named <- ask()
   codes <- c(west = 1, south = 2, north = 3)
   data$region <- haven::labelled(unname(codes[as.character(data$region)]), codes)
-  result <- suppressWarnings(audit_lending(data))
+  result <- ask()
   expect_equal(result$groups, c("north", "south", "west"))
-  expect_identical(result$p_value, lent()$p_value)
+  expect_identical(result$p_value, named$p_value)
+  expect_identical(result$estimates, named$estimates)
 })
 
 test_that("logical groups are named as R names them", {

@@ -21,7 +21,7 @@ test_that("glance has one row", {
   row <- glance(lent())
   expect_equal(dim(row), c(1L, 9L))
   expect_equal(row$p.value, lent()$p_value)
-  expect_equal(row$repetitions, 3L)
+  expect_equal(row$repetitions, 2L)
   expect_equal(row$scheme, "forward")
   expect_equal(row$warnings, length(lent()$warnings))
   expect_true(is.na(glance(cared())$scheme))
@@ -44,7 +44,7 @@ test_that("print and summary are Python's words", {
 
 test_that("a table has every condition of every repetition", {
   table <- as.data.frame(lent())
-  expect_equal(nrow(table), 12)
+  expect_equal(nrow(table), 8)
   expect_type(table$repetition, "integer")
   expect_equal(table$p_value[table$repetition == 1], vapply(lent()$repetitions[[1]]$components, `[[`, 0, "p_value"))
   expect_true(all(is.na(table$ratio_low[table$kind == "fairness"])))
