@@ -53,9 +53,11 @@ class Process:
     gain: float = 0.0  # of what is true, how much less is asked for: power
     apart: bool = False  # whether the shift is upward for all groups but b
     below: float = 0.04  # by how much the outcomes of b are lower
+    probable: bool = False  # whether only the probability of b is known; nothing else depends on it, given the group
 
     def draw(self, rows: int, rng: np.random.Generator) -> dict[str, Any]:
         group = np.minimum((rng.random(rows) * 2.5).astype(int), self.groups - 1)
+        chance = np.where(group == 1, *rng.beta([[1.9], [0.9]], [[0.6], [1.6]], (2, rows))) if self.probable else group
         x = rng.normal(size=(rows, self.features))
         x[:, 2:] = 0.6 * x[:, 2:] + 0.5 * x[:, :1]
         old = x[:, 0] + self.noise * rng.normal(size=rows) - 0.3 * (group == 1) > 0.2
@@ -68,6 +70,7 @@ class Process:
         return {
             "x": x,
             "group": group,
+            "chance": chance,
             "old": old,
             "new": new,
             "mean": (10 if self.amounts else 1) * mean,
@@ -90,14 +93,16 @@ class Process:
         table = pl.DataFrame({
             "y": [y if seen or how == "known" else None for y, seen in zip(drawn["y"], drawn["old"], strict=True)],
             "old": drawn["old"].astype(float), "new": drawn["new"].astype(float), "group": drawn["group"].astype(str),
+            "p0": 1.0 - drawn["chance"], "p1": drawn["chance"] * 1.0,
             **{f"x{j}": drawn["x"][:, j] for j in range(self.features)},
         })  # fmt: skip
         if how == NAIVE:
             table = table.drop_nulls()
         delta = {"assumed": self.delta, NO_ERROR: self.delta, "worst case": 1.0, "ignored": 0.0}.get(how)
         asked = {str(g): gain - self.gain - (0.0 if g == 1 else 3.0) for g, gain in enumerate(gains)}
+        by: dict[str, Any] = {"probabilities": {"0": "p0", "1": "p1"}} if self.probable else {"group": "group"}
         settings = Settings(
-            outcome="y", group="group", status_quo="old", form="difference", ask=self.ask, unknown_outcomes=delta,
+            outcome="y", **by, status_quo="old", form="difference", ask=self.ask, unknown_outcomes=delta,
             delta_accuracy=asked, delta_fairness=narrower - self.gain, draws=400, seed=seed,
         )  # fmt: skip
         return one_repetition(table, settings, tuple(f"x{j}" for j in range(self.features)), how == NO_ERROR)
@@ -146,6 +151,20 @@ PROCESSES = {
         ask="fairness",
         below=0.14,
         apart=True,
+    ),
+    "probable groups, overlap": Process("groups by probability, people like those declined were seen", probable=True),
+    "probable groups, cutoff": Process("the same, nobody like them was seen", noise=0.0, probable=True),
+    "probable groups, shift": Process(
+        "the same, and those declined are worse by 0.1", noise=0.0, shift=0.1, delta=0.1, probable=True
+    ),
+    "probable groups, gap, shift": Process(
+        "the gap, people like them were seen, those declined of b are worse by 0.1 and others better",
+        shift=0.1,
+        delta=0.1,
+        ask="fairness",
+        below=0.14,
+        apart=True,
+        probable=True,
     ),
     "power, overlap": Process("0.06 less is asked for", gain=0.06),
     "power, cutoff": Process("0.06 less is asked for", noise=0.0, gain=0.06),

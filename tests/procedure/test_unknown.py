@@ -77,6 +77,78 @@ def test_the_worst_case_is_that_of_every_corner() -> None:
     np.testing.assert_allclose(best.ends[1][0][0][:, 0, CANDIDATE], means.min(axis=0))
 
 
+def probable(rows: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
+    """The same people, of whom only the probability of either group is known, and of some the group."""
+    in_b = rows["group"].to_numpy() == "b"
+    p_b = np.where(in_b, *np.random.default_rng(seed).beta([[1.9], [0.9]], [[0.6], [1.6]], (2, len(rows))))
+    some = pl.when(pl.col("id") % 4 == 0).then("group")
+    return rows.with_columns(p_a=pl.Series(1 - p_b), p_b=pl.Series(p_b), known=some)
+
+
+@pytest.mark.parametrize("estimator", ["weighted", "linear", "corrected"])
+def test_probable_groups_count_unknown_outcomes_at_either_end(estimator: str) -> None:
+    """Weighted, by regression, or corrected by known groups: a slow loop with every unknown outcome at 0, and at 1."""
+    rows = probable(lender(400)).with_columns(pl.col("weight").cast(float))
+    more: dict[str, Any] = {"known": "known"} if estimator == "corrected" else {}
+    groups = Groups(probabilities={"a": "p_a", "b": "p_b"}, **more)
+    asked = DECIDED | {"group": groups, "weight": "weight"}
+    found = improvable.compare(rows, outcome="y", read=Read(unknown_outcomes=1), test=FEW, **asked)
+    shares, weights = rows.select("p_a", "p_b").to_numpy(), rows["weight"].to_numpy()
+    factors = weights[:, None] * shares
+    if estimator == "linear":
+        gram = sum(w * np.outer(p, p) for w, p in zip(weights, shares, strict=True))
+        factors = np.array([w * np.linalg.solve(gram, p) * factors.sum(axis=0)
+                            for w, p in zip(weights, shares, strict=True)])  # fmt: skip
+    if estimator == "corrected":
+        times = weights.sum() / weights[rows["known"].is_not_null().to_numpy()].sum()
+        for i, label in enumerate(rows["known"]):
+            if label is not None:
+                factors[i] += weights[i] * times * ((np.array(["a", "b"]) == label) - shares[i])
+    place = ["weighted", "linear"].index(estimator) if estimator != "corrected" else 0
+    for end, value in enumerate((0.0, 1.0)):
+        for g in range(2):
+            top = bottom = 0.0
+            for i, row in enumerate(rows.iter_rows(named=True)):
+                if row["new"]:
+                    top += factors[i, g] * (value if row["y"] is None else row["y"])
+                    bottom += factors[i, g]
+            assert found.evidence.ends[end][place][0][g, 0, CANDIDATE] == pytest.approx(top / bottom, abs=1e-12)
+
+
+def test_certain_probabilities_and_unknown_outcomes_are_known_groups_with_them() -> None:
+    rows = lender(700).with_columns(p_a=(pl.col("group") == "a").cast(float), p_b=(pl.col("group") == "b").cast(float))
+    how: dict[str, Any] = {**ASKED, "outcome": "y", "capacity": 0.4, "test": QUICK, "read": Read(unknown_outcomes=0.05)}
+    certain = how | {"group": Groups(probabilities={"a": "p_a", "b": "p_b"})}
+    assert same(improvable.audit(rows, **how), improvable.audit(rows, **certain))
+
+
+def test_probable_groups_with_unknown_outcomes_in_every_output(tmp_path: Path) -> None:
+    """Both assumptions beside the verdict, both pictures in the report; nothing depends on the order of rows."""
+    rows = probable(lender(1_500, noise=1.2))
+    groups = Groups(probabilities={"a": "p_a", "b": "p_b"}, assume="probabilities only")
+    how: dict[str, Any] = {**ASKED, "group": groups, "outcome": "y", "capacity": 0.4, "cluster": "household",
+                           "claim": Claim(ask="accuracy", no_worse=0.2), "test": QUICK}  # fmt: skip
+    found = improvable.audit(rows, **how, read=Read(unknown_outcomes=0.01))
+    for data, read in orders(rows, tmp_path / "rows"):
+        assert same(found, improvable.audit(data, **how, read=Read(unknown_outcomes=0.01, **read)))
+    facts = found.to_dict()
+    assert facts["reject"]
+    assert facts["unknown"] is not None
+    assert 0 < (facts["unknown"]["last_delta"] or 0) < 1
+    assert facts["tipping_point"] is not None
+    words = " ".join(found.summary().split())
+    assert "beyond the probabilities" in words
+    assert "nobody has seen the outcome of" in words
+    assert "nothing depends on the group, and unknown outcomes are within what was assumed of them:" in words
+    report = tmp_path / "report.html"
+    found.report(report)
+    page = report.read_text()
+    assert "How far memberships may depart from the probabilities" in page
+    assert "How far unknown outcomes may be from known ones" in page
+    found.save(tmp_path / "saved")
+    assert improvable.load(tmp_path / "saved").to_dict() == facts
+
+
 def learned(rows: pl.DataFrame, delta: float, **more: Any) -> tuple[Any, Any, Any, OutcomeModel]:
     """Design, reading, tested rows and a model from the first half of the rows."""
     design = make_design(Settings(outcome="y", group="group", status_quo="old", unknown_outcomes=delta, **more))
@@ -194,7 +266,7 @@ def test_a_wider_bound_is_harder_to_show(tmp_path: Path) -> None:
     words = found.summary()
     assert "nobody has seen the outcome" in " ".join(words.split())
     assert f"differs by up to {last:.2g}" in " ".join(words.split())
-    improvable.plots.save_chart(found.plot("tipping"), tmp_path / "tipping.svg")
+    improvable.plots.save_chart(found.plot("unknown"), tmp_path / "unknown.svg")
     loaded_from = tmp_path / "saved"
     found.save(loaded_from)
     assert improvable.load(loaded_from).to_dict()["unknown"] == facts
@@ -272,9 +344,6 @@ def test_what_cannot_be_asked_is_refused_in_one_line() -> None:
         improvable.compare(rows, outcome="y", read=Read(unknown_outcomes=0.2), **DECIDED)
     with pytest.raises(OptionError, match="unknown_outcomes` is -1"):
         improvable.compare(rows, outcome="y", read=Read(unknown_outcomes=-1), **DECIDED)
-    groups = Groups(probabilities={"a": "x0", "b": "x1"})
-    with pytest.raises(OptionError, match="groups are probabilities"):
-        improvable.compare(rows, outcome="y", status_quo="old", candidate="new", group=groups, read=unknown)
     with pytest.raises(OptionError, match="max_unknown` is 2"):
         improvable.audit(rows, **ASKED, outcome="truth", constraints=Constraints(max_unknown=2))
     with pytest.raises(RuleError, match="needs a rule that scores people"):

@@ -177,8 +177,8 @@ def _benchmark(model: OutcomeModel, seen: Sample) -> float:
     """The largest difference of mean residuals between groups, or between thirds by the probability of being seen."""
     mean, _, chance = model.predict(seen.rows)
     thirds = np.searchsorted(np.quantile(chance, [1 / 3, 2 / 3]), chance)
-    largest = 0.0
-    for codes in (thirds, *(one.member[seen.grouping.codes] for one in seen.grouping.attributes)):
+    known, largest = seen.grouping.attributes if seen.spread is None else (), 0.0
+    for codes in (thirds, *(one.member[seen.grouping.codes] for one in known)):
         rows = np.bincount(codes)
         sums = np.bincount(codes, weights=seen.outcomes[None] - mean)
         means = sums[rows >= MIN_SEEN] / rows[rows >= MIN_SEEN]

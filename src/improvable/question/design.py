@@ -176,9 +176,6 @@ def make_design(settings: Settings) -> Design:
         if not 0 <= settings.unknown_outcomes < inf:
             hint = "It is a difference of means: 0, or above, such as 0.1."
             raise OptionError(f"`unknown_outcomes` is {settings.unknown_outcomes:g}.", hint)
-        if settings.probabilities:
-            hint = "Use rows whose groups, or whose outcomes, are known."
-            raise OptionError("`unknown_outcomes` needs known groups, and groups are probabilities.", hint)
         if formulas:
             hint = "Use 'calibration', the mean outcome among the selected."
             raise OptionError(f"the worst case of unknown outcomes is not known for '{formulas[0].label}'.", hint)

@@ -198,10 +198,15 @@ def verdict(facts: Facts) -> str:
 
 
 def tipping_words(facts: Facts) -> str:
-    """How far what is not known may be from what is assumed before nothing is shown any more; empty if nothing is."""
+    """How far what is not known may be from what is assumed before nothing is shown any more; empty if all is known."""
+    return " ".join(filter(None, (membership_words(facts), unknown_words(facts))))
+
+
+def membership_words(facts: Facts) -> str:
+    """How far memberships may depart from probabilities; empty if nothing is shown, or groups are known."""
     curve, point, benchmark = facts["tipping_curve"], facts["tipping_point"], facts["tipping_benchmark"]
     if not facts["reject"] or not curve:
-        return unknown_words(facts)
+        return ""
     if point is None:
         return "Weighted by probability, even memberships that follow the probabilities exactly do not show it."
     most, told = "at least " if point == curve[-1]["gamma"] else "", ""
@@ -331,12 +336,13 @@ def limits(facts: Facts) -> str:
 
 def error_words(facts: Facts) -> str:
     """What yes is worth: how often it would be said where it is not so."""
-    given = f", if {CONDITION[facts['assume']]}" if facts["assume"] in CONDITION else ""
+    given = [CONDITION[facts["assume"]]] if facts["assume"] in CONDITION else []
     if facts["unknown"] is not None and facts["unknown"]["curve"]:
-        given = ", if unknown outcomes are within what was assumed of them"
+        given.append("unknown outcomes are within what was assumed of them")
+    if_so = f", if {', and '.join(given)}" if given else ""
     return (
         f"If there were no such improvement, {_test(facts)} would say yes at most {100 * facts['alpha']:g}% of the "
-        f"time{given}: proven for large samples, simulated for small ones."
+        f"time{if_so}: proven for large samples, simulated for small ones."
     )
 
 

@@ -7,11 +7,11 @@ from improvable.report.plots.curves import attempts, learning_curves, power_curv
 from improvable.report.plots.findings import dumbbells, p_values, people, right_and_wrong, utilities
 from improvable.report.plots.style import Chart, Plot, chart_png, chart_svg, save_chart
 from improvable.report.plots.surface import default_grids, improvement_map, intercepts, surface
-from improvable.report.plots.tipping import tipping
+from improvable.report.plots.tipping import tipping, unknown
 
 REPORTED: dict[str, Plot] = {
     "dumbbells": dumbbells, "people": people, "right_and_wrong": right_and_wrong, "map": improvement_map,
-    "p_values": p_values, "tipping": tipping,
+    "p_values": p_values, "tipping": tipping, "unknown": unknown,
 }  # fmt: skip
 """Pictures of a report, in its order."""
 PICTURES: dict[str, Callable[..., Any]] = {**REPORTED, "utilities": utilities, "surface": surface}
@@ -20,5 +20,5 @@ PICTURES: dict[str, Callable[..., Any]] = {**REPORTED, "utilities": utilities, "
 __all__ = [
     "Chart", "attempts", "chart_png", "chart_svg", "default_grids", "dumbbells", "improvement_map", "intercepts",
     "learning_curves", "p_values", "people", "power_curves", "right_and_wrong", "save_chart", "surface", "tipping",
-    "utilities", "wealth",
+    "unknown", "utilities", "wealth",
 ]  # fmt: skip
