@@ -80,7 +80,8 @@ def test_the_worst_case_is_that_of_every_corner() -> None:
 def probable(rows: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     """The same people, of whom only the probability of either group is known, and of some the group."""
     in_b = rows["group"].to_numpy() == "b"
-    p_b = np.where(in_b, *np.random.default_rng(seed).beta([[1.9], [0.9]], [[0.6], [1.6]], (2, len(rows))))
+    high, low = np.random.default_rng(seed).beta([[1.9], [0.9]], [[0.6], [1.6]], (2, len(rows)))
+    p_b = np.where(in_b, high, low)
     some = pl.when(pl.col("id") % 4 == 0).then("group")
     return rows.with_columns(p_a=pl.Series(1 - p_b), p_b=pl.Series(p_b), known=some)
 
