@@ -1,11 +1,6 @@
 # Two commands do everything on a fresh machine with Python (3.11 or newer) and make: `make demo` and `make test`.
 PYTHON ?= python3
 VENV := .venv
-ifdef PYTHONDONTWRITEBYTECODE
-# In many containers, where each start of Python would compile all that it imports: bytecode is kept beside pytest's cache.
-unexport PYTHONDONTWRITEBYTECODE
-export PYTHONPYCACHEPREFIX := $(CURDIR)/.pytest_cache/bytecode
-endif
 BIN := $(VENV)/bin
 # --no-compile: Python compiles what it imports when it first imports it, and that is a small part of what is installed.
 INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt

@@ -17,15 +17,13 @@ from improvable._typing import FloatArray, IntArray
 settings.register_profile("fixed", derandomize=True)
 settings.load_profile("fixed")
 os.environ["COLUMNS"] = "100"  # as wide wherever tests run: make hands the terminal's width on
-BYTECODE = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
-if sys.dont_write_bytecode:  # as in the Makefile, which does it before pytest and its plugins are imported
+if sys.dont_write_bytecode:
     # Tests start Python a few hundred times. Where bytecode is switched off, as in many containers, each start would
     # compile all that it imports: two thirds of its time. So they share bytecode that is kept beside pytest's cache.
-    sys.dont_write_bytecode, sys.pycache_prefix = False, BYTECODE
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = BYTECODE
-if sys.pycache_prefix == BYTECODE and not __file__.startswith(tempfile.gettempdir()):
-    shutil.rmtree(f"{BYTECODE}{tempfile.gettempdir()}", ignore_errors=True)  # of files that are gone
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    shutil.rmtree(f"{sys.pycache_prefix}{tempfile.gettempdir()}", ignore_errors=True)  # of files that are gone
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Python, the command line, `init` and the page: one question, one verdict, whatever words the file has."""
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from improvable.web.answers import audit_options
 N = 800
 SMALL = {"rule": "linear", "repetitions": 1, "draws": 200}
 Meaning = dict[str, Any]
+Said = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def make_loans(rows: int = N) -> pl.DataFrame:
@@ -57,16 +59,21 @@ def said_of(result: dict[str, Any]) -> dict[str, Any]:
     return {"p": result["p_value"], "reject": result["reject"], "worse": worse, "numbers": numbers}
 
 
-def by_python(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
+def all_said(result: dict[str, Any]) -> dict[str, Any]:
+    """Everything but which options were written out."""
+    return {name: value for name, value in result.items() if name != "protocol"}
+
+
+def by_python(frame: pl.DataFrame, said: Said = said_of, **options: Any) -> dict[str, Any]:
     asked: dict[str, Any] = {"outcome": "repaid", "group": "sex", "status_quo": "approved", "capacity": "same",
                              "row_id": "row"}  # fmt: skip
-    return said_of(flat_audit(frame, **(asked | options)).to_dict())
+    return said(json.loads(json.dumps(flat_audit(frame, **(asked | options)).to_dict())))
 
 
-def by_options(file: Path, words: list[str]) -> dict[str, Any]:
+def by_options(file: Path, words: list[str], said: Said = said_of) -> dict[str, Any]:
     out = file.with_suffix(".json")
     assert run(["audit", str(file), *words, "--json", str(out)]) == 0
-    return said_of(json.loads(out.read_text()))
+    return said(json.loads(out.read_text()))
 
 
 PLAIN_OPTIONS = [
@@ -83,21 +90,21 @@ def test_without_options_every_surface_gives_the_same_verdict(tmp_path: Path, mo
     frame = make_loans().with_columns(**design)
     frame.write_csv("loans.csv")
     told = {"accuracy": "true_positive_rate", "weight": "weight", "cluster": "household", "stratum": "stratum"}
-    found = by_python(frame, **told)
-    assert len(found["numbers"]) == 7
+    found = by_python(frame, all_said, **told)
+    assert len(found["repetitions"]) == 7
     options = [*PLAIN_OPTIONS, *(word for name, value in told.items() for word in (f"--{name}", value))]
-    assert by_options(Path("loans.csv"), options) == found
+    assert by_options(Path("loans.csv"), options, all_said) == found
     assert run(["init", "loans.toml", "--data", "loans.csv"]) == 0
     guessed = Path("loans.toml").read_text()
     guessed = guessed.replace("[claim]", f'[claim]\naccuracy = "{told["accuracy"]}"')
     Path("loans.toml").write_text(guessed.replace("[columns]", '[columns]\nrow_id = "row"'))
     assert run(["audit", "loans.toml", "--data", "loans.csv", "--json", "init.json"]) == 0
-    assert said_of(json.loads(Path("init.json").read_text())) == found
+    assert all_said(json.loads(Path("init.json").read_text())) == found
     meant = {"repaid": "1", "approved": "1"}
     roles = ROLES | {told[role]: role for role in ("weight", "cluster", "stratum")}
     question = dict.fromkeys(("accuracy", "fairness"), told["accuracy"])  # the page shows both
     page = {"roles": roles, "positive": meant, "flags": ["repaid", "approved"], "binary": True, "question": question}
-    assert by_options(Path("loans.csv"), audit_options(page)) == found
+    assert by_options(Path("loans.csv"), audit_options(page), all_said) == found
 
 
 MEANINGS = st.fixed_dictionaries(
