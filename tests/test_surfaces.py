@@ -17,7 +17,7 @@ from improvable.cli import run
 from improvable.web.answers import audit_options
 
 N = 800
-SMALL = {"rule": "linear", "repetitions": 1, "draws": 200}
+SMALL: dict[str, Any] = {"rule": "linear", "repetitions": 1, "draws": 200}
 Meaning = dict[str, Any]
 Said = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -89,7 +89,7 @@ def test_without_options_every_surface_gives_the_same_verdict(tmp_path: Path, mo
     design = {"weight": pl.col("row") % 3 + 1, "household": pl.col("row") // 2, "stratum": pl.col("row") // 2 % 4}
     frame = make_loans().with_columns(**design)
     frame.write_csv("loans.csv")
-    told = {"accuracy": "true_positive_rate", "weight": "weight", "cluster": "household", "stratum": "stratum"}
+    told: Meaning = {"accuracy": "true_positive_rate", "weight": "weight", "cluster": "household", "stratum": "stratum"}
     found = by_python(frame, all_said, **told)
     assert len(found["repetitions"]) == 7
     options = [*PLAIN_OPTIONS, *(word for name, value in told.items() for word in (f"--{name}", value))]
