@@ -22,12 +22,12 @@ demo: $(RUNTIME)
 
 # One thread a worker: two workers whose estimators start a thread a core wait for each other most of the time, and an
 # audit that takes all cores by default takes one. Stealing work keeps the tests of a file, and what they share, on one
-# worker.
+# worker. There is one worker more than most machines of CI have cores: some tests wait for processes and browsers.
 pytest test-engines test-r: export OMP_NUM_THREADS = 1
 pytest test-r: export POLARS_MAX_THREADS = 1
 pytest test-r: export LOKY_MAX_CPU_COUNT = 1
 pytest: browser latex $(DEV)
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 3 --dist worksteal
 
 test: lint types pytest
 
@@ -43,11 +43,11 @@ test-engines: engines
 
 # Programs that Debian has: how to see that one is there, and its packages. As root they are installed where they are
 # missing. Where they cannot be, tests that need Chromium, Java or R fail and say so; LaTeX that is written is not compiled.
-SEEN_browser := command -v chromium || command -v chromium-browser || command -v google-chrome
+SEEN_browser := command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome
 SEEN_latex := command -v pdflatex
 SEEN_java := command -v java
 SEEN_r = dpkg -s $(PACKAGES_r)
-PACKAGES_browser := chromium fonts-liberation
+PACKAGES_browser := chromium-headless-shell fonts-liberation
 PACKAGES_latex := texlive-latex-recommended
 PACKAGES_java := default-jre-headless
 PACKAGES_r := r-base-core r-cran-reticulate r-cran-testthat r-cran-tibble r-cran-haven r-cran-generics

@@ -6,7 +6,6 @@ Chromium is driven through its own pipe, with the standard library alone.
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import polars as pl
 import pytest
 
 import improvable
+from browser_serving import find_chromium
 from improvable.report import plots
 from improvable.report.document import sliders_block
 from improvable.results.formatting import p_text
@@ -34,9 +34,7 @@ class Browser:
     """Chromium behind a pipe: JSON messages that end with a zero byte."""
 
     def __init__(self, profile: Path) -> None:
-        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        if program is None:
-            pytest.fail("no Chromium is installed; on Debian: apt-get install chromium")
+        program = find_chromium()
         theirs_in, self.to = os.pipe()
         self.back, theirs_out = os.pipe()
         # Chromium reads its orders from descriptor 3 and answers on 4.
