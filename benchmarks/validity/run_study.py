@@ -144,7 +144,7 @@ def price_unit(stream: monitor.Stream, s: int) -> Unit:
 
 
 def unknown_unit(name: str, u: int) -> Unit:
-    process = (unknown.PROCESSES | unknown.UNSEEN)[name]
+    process = unknown.EVERY[name]
     once = numbered(7_300 + u, lambda seed: unknown.unknown_found(process, unknown.HOW[name], seed))
     return Unit(f"unknown/{name}", once, UNKNOWN)
 
