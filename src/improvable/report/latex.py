@@ -12,10 +12,16 @@ from improvable.results.facts import Facts
 from improvable.results.wording import draws_text, harm_words, rerun_words, seal_words, shortfall_words, tipping_words
 
 _SPECIAL = {
-    **{character: rf"\{character}" for character in "{}$&#%_"}, "\\": r"\textbackslash{}", "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
+    **{character: rf"\{character}" for character in "{}$&#%_"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
     "→": r"$\rightarrow$",
-}  # fmt: skip
+}
 
 
 def latex_table(facts: Facts) -> str:

@@ -77,7 +77,10 @@ def tags(facts: Facts, stated: bytes) -> dict[str, str]:
     """The seal, the digests of protocol, data and result, and the version."""
     protocol = facts.get("protocol")
     every = {
-        "seal": facts["seal"], "protocol": protocol and protocol["digest"], "data": facts["data_fingerprint"],
-        "result": hashlib.sha256(stated).hexdigest(), "version": facts["version"],
-    }  # fmt: skip
+        "seal": facts["seal"],
+        "protocol": protocol and protocol["digest"],
+        "data": facts["data_fingerprint"],
+        "result": hashlib.sha256(stated).hexdigest(),
+        "version": facts["version"],
+    }
     return {f"{FOLDER}.{name}": value for name, value in every.items() if value is not None}

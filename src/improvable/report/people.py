@@ -13,15 +13,21 @@ from improvable.results.facts import PEOPLE, WAYS, Facts, PersonFacts, TurnFacts
 from improvable.results.formatting import value_text
 
 NAMES = {
-    "both": "both", "only_status_quo": "only the status quo", "only_candidate": "only the candidate",
+    "both": "both",
+    "only_status_quo": "only the status quo",
+    "only_candidate": "only the candidate",
     "neither": "neither",
-}  # fmt: skip
+}
 """Kinds of people, and whom they are selected by."""
 MAX_DRIVERS = 10
 ROLES = {
-    "outcome": "outcome", "group": "group", "target": "target of the rule", "weight": "weight", "cluster": "cluster",
+    "outcome": "outcome",
+    "group": "group",
+    "target": "target of the rule",
+    "weight": "weight",
+    "cluster": "cluster",
     "row_id": "row id",
-}  # fmt: skip
+}
 
 
 def people_count(kind: PersonFacts | TurnFacts) -> str:
