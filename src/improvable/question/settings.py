@@ -213,7 +213,7 @@ class Read:
     unknown_outcomes: float | None = o.of_read(
         "Outcomes may be missing for those not selected: by how much, at most, their mean differs from that of others "
         "with the same features; 0, or up to the outcome's range for the worst case.", None, unset="refused",
-        commands=o.TESTING,
+        commands=(*o.TESTING, o.POWER),
     )  # fmt: skip
     direction: AsStated | None = o.of_read(
         "'as stated': the status quo does select those with the worse outcomes; test it all the same.",
