@@ -1,21 +1,26 @@
-"""The time and the memory of an audit of a million rows, against the fits it cannot do without.
+"""The time and the memory of an audit of a million rows, against the fits it cannot do
+without.
 
 What is measured
 ----------------
-`improvable.audit` of 1,000,000 rows with 10 numeric features, a counted outcome and two groups, on a Polars frame.
-The status quo is a score thresholded at a capacity of 3%, the rule is 'linear', with 7 repetitions and 10,000
-draws. The measure of time is the least that any program must do for it: in each repetition a fit of LinearRegression
-for every block, on the 10 to 70% of rows before it, from matrices that are already NumPy arrays (BLAS with one thread,
-as in the audit, so that results do not depend on the number of cores).
+`improvable.audit` of 1,000,000 rows with 10 numeric features, a counted outcome and two
+groups, on a Polars frame. The status quo is a score thresholded at a capacity of 3%,
+the rule is 'linear', with 7 repetitions and 10,000 draws. The measure of time is the
+least that any program must do for it: in each repetition a fit of LinearRegression for
+every block, on the 10 to 70% of rows before it, from matrices that are already NumPy
+arrays (BLAS with one thread, as in the audit, so that results do not depend on the
+number of cores).
 
 How
 ---
-Every audit runs in a fresh process (``spawn``), so that one run's memory is not another's. The child makes the data,
-notes its memory, does the fits, audits, does the fits again, and reports; the fits' time is the mean of
-before and after. Memory is the resident set: at its highest (``ru_maxrss``) before and after the audit, and as it
-stands before it. The highest before the audit includes making the data, so the audit's own share is at least the
-difference. Fits before the audit would hide in its peak, so their matrices are made anew for each fit and freed.
-Audits with one and with two workers alternate; tables show medians over rounds. Nothing is asserted about time.
+Every audit runs in a fresh process (``spawn``), so that one run's memory is not
+another's. The child makes the data, notes its memory, does the fits, audits, does the
+fits again, and reports; the fits' time is the mean of before and after. Memory is the
+resident set: at its highest (``ru_maxrss``) before and after the audit, and as it
+stands before it. The highest before the audit includes making the data, so the audit's
+own share is at least the difference. Fits before the audit would hide in its peak, so
+their matrices are made anew for each fit and freed. Audits with one and with two
+workers alternate; tables show medians over rounds. Nothing is asserted about time.
 
 Run ``python benchmarks/audit_a_million_rows.py [--rounds 3] [--rows 1000000]``.
 """
@@ -81,7 +86,10 @@ def run_once(rows: int, n_jobs: int) -> Run:
         rng = np.random.default_rng(0)
         in_b = rng.random(rows) < 0.114
         need = rng.gamma(1.3, 1.0, rows)
-        columns = {"y": np.minimum(rng.poisson(need), 15), "g": np.where(in_b, "b", "a")}
+        columns = {
+            "y": np.minimum(rng.poisson(need), 15),
+            "g": np.where(in_b, "b", "a"),
+        }
         columns["score"] = need + rng.normal(0.0, 1.5, rows) - 0.3 * in_b
         for j in range(FEATURES):
             columns[f"x{j}"] = 0.5 * need + rng.normal(0.0, 1.0, rows)
@@ -131,30 +139,52 @@ def main() -> None:
     runs: dict[int, list[Run]] = {1: [], 2: []}
     for _ in range(options.rounds):
         for n_jobs, done in runs.items():
-            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            with ProcessPoolExecutor(
+                1, mp_context=multiprocessing.get_context("spawn")
+            ) as pool:
                 done.append(pool.submit(run_once, options.rows, n_jobs).result())
     print(
-        f"{options.rows:,} rows x {FEATURES} features, {REPETITIONS} repetitions, {DRAWS:,} draws, "
-        f"{os.cpu_count()} cores; medians of {options.rounds} rounds\n"
+        f"{options.rows:,} rows x {FEATURES} features, {REPETITIONS} repetitions, "
+        f"{DRAWS:,} draws, {os.cpu_count()} cores; medians of {options.rounds} rounds\n"
     )
-    print(f"{'':44}" + "".join(f"{f'n_jobs={n_jobs}':>12}" for n_jobs in runs) + f"{'target':>12}")
+    print(
+        f"{'':44}"
+        + "".join(f"{f'n_jobs={n_jobs}':>12}" for n_jobs in runs)
+        + f"{'target':>12}"
+    )
     lines = {
-        "memory as the audit starts, GiB": ([[run.before for run in done] for done in runs.values()], ""),
-        "highest memory until then, GiB": ([[run.highest_before for run in done] for done in runs.values()], ""),
+        "memory as the audit starts, GiB": (
+            [[run.before for run in done] for done in runs.values()],
+            "",
+        ),
+        "highest memory until then, GiB": (
+            [[run.highest_before for run in done] for done in runs.values()],
+            "",
+        ),
         "highest memory with the audit, GiB": (
             [[run.peak for run in done] for done in runs.values()],
             f"< {TARGET_MEMORY:g}",
         ),
-        "the fits alone, seconds": ([[run.fits for run in done] for done in runs.values()], ""),
+        "the fits alone, seconds": (
+            [[run.fits for run in done] for done in runs.values()],
+            "",
+        ),
         "audit, seconds": ([[run.audit for run in done] for done in runs.values()], ""),
         "audit / fits": (
             [[run.audit / run.fits for run in done] for done in runs.values()],
             f"<= {TARGET_RATIO:g}",
         ),
-        "p-value (must not depend on n_jobs)": ([[run.p_value for run in done] for done in runs.values()], ""),
+        "p-value (must not depend on n_jobs)": (
+            [[run.p_value for run in done] for done in runs.values()],
+            "",
+        ),
     }
     for name, (columns, target) in lines.items():
-        print(f"{name:44}" + "".join(f"{statistics.median(values):>12.3f}" for values in columns) + f"{target:>12}")
+        print(
+            f"{name:44}"
+            + "".join(f"{statistics.median(values):>12.3f}" for values in columns)
+            + f"{target:>12}"
+        )
     if len({run.p_value for done in runs.values() for run in done}) != 1:
         raise RuntimeError("the p-value depends on the number of workers.")
 

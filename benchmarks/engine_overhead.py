@@ -1,16 +1,19 @@
-"""What it costs to leave memory: the same audit through the engines memory, Arrow and Dask.
+"""What it costs to leave memory: the same audit through the engines memory, Arrow and
+Dask.
 
 What is measured
 ----------------
-Wall-clock time of a whole audit of the made-up decisions of `counting_rows.py`, ten million rows in ten Parquet files:
-seven repetitions, a linear rule, 1,000 draws. *memory* has the rows as a Polars frame already, and only counts; *arrow*
-streams the files in each of its three passes; *dask* reads them on its threads. All must give the same
-bits.
+Wall-clock time of a whole audit of the made-up decisions of `counting_rows.py`, ten
+million rows in ten Parquet files: seven repetitions, a linear rule, 1,000 draws.
+*memory* has the rows as a Polars frame already, and only counts; *arrow* streams the
+files in each of its three passes; *dask* reads them on its threads. All must give the
+same bits.
 
 How
 ---
-One process, interleaved, medians over rounds; memory and Arrow count in as many threads as there are cores, as
-Dask does by default. Ratios are to memory. Times are printed and never asserted.
+One process, interleaved, medians over rounds; memory and Arrow count in as many threads
+as there are cores, as Dask does by default. Ratios are to memory. Times are printed and
+never asserted.
 
 Run ``python benchmarks/engine_overhead.py [--rows 10000000] [--rounds 3]``.
 """
@@ -75,12 +78,18 @@ def main() -> None:
                 times[name].append(time.perf_counter() - start)
     if len(said) != 1:
         raise RuntimeError("the engines disagree.")
-    print(f"{options.rows:,} rows, 7 repetitions, {os.cpu_count()} cores; medians of {options.rounds} rounds\n")
+    print(
+        f"{options.rows:,} rows, 7 repetitions, {os.cpu_count()} cores; medians of "
+        f"{options.rounds} rounds\n"
+    )
     print(f"  {'engine':10}{'seconds':>10}{'times memory':>14}{'target':>10}")
     middle = {name: statistics.median(values) for name, values in times.items()}
     for name, seconds in middle.items():
         target = f"< {TARGETS[name]:g}" if name in TARGETS else "-"
-        print(f"  {name:10}{seconds:>10.2f}{seconds / middle['memory']:>13.2f}x{target:>10}")
+        print(
+            "  "
+            f"{name:10}{seconds:>10.2f}{seconds / middle['memory']:>13.2f}x{target:>10}"
+        )
 
 
 if __name__ == "__main__":

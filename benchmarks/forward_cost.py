@@ -1,8 +1,10 @@
-"""What testing nine tenths of the rows costs: an audit of seven forward repetitions against one of seven splits.
+"""What testing nine tenths of the rows costs: an audit of seven forward repetitions
+against one of seven splits.
 
-Both are whole audits of the same rows with the same rule, one worker, in turns, after one that warms up. A forward
-repetition learns from 10, 20, 40 and 70% of the rows, a split from 50%: where the time of a fit is that of its rows,
-all fits together take 2.8 times as long.
+Both are whole audits of the same rows with the same rule, one worker, in turns, after
+one that warms up. A forward repetition learns from 10, 20, 40 and 70% of the rows, a
+split from 50%: where the time of a fit is that of its rows, all fits together take 2.8
+times as long.
 """
 
 import time
@@ -26,8 +28,14 @@ def main() -> None:
     warnings.simplefilter("ignore", ImprovableWarning)
     people = improvable.datasets.care_management(ROWS, seed=0)
     features = [*improvable.datasets.CARE_MANAGEMENT_COVARIATES][:FEATURES]
-    print(f"{ROWS:,} rows, {len(features)} features, 10,000 draws, one worker; processor seconds, medians of rounds")
-    print(f"{'rule':12} {'7 splits':>10} {'7 forward':>12} {'ratio':>8}   target <= {TARGET:g}")
+    print(
+        f"{ROWS:,} rows, {len(features)} features, 10,000 draws, one worker; processor "
+        "seconds, medians of rounds"
+    )
+    print(
+        f"{'rule':12} {'7 splits':>10} {'7 forward':>12} {'ratio':>8}   target <= "
+        f"{TARGET:g}"
+    )
     _audit(people, features, "linear", "split")
     for rule, rounds in RULES.items():
         seconds: dict[Scheme, list[float]] = {"split": [], "forward": []}
@@ -37,15 +45,23 @@ def main() -> None:
                 _audit(people, features, rule, scheme)
                 times.append(time.process_time() - begun)
         split, forward = (median(times) for times in seconds.values())
-        print(f"{rule:12} {split:10.2f} {forward:12.2f} {forward / split:8.2f}", flush=True)
+        print(
+            f"{rule:12} {split:10.2f} {forward:12.2f} {forward / split:8.2f}",
+            flush=True,
+        )
 
 
 def _audit(people: Any, features: Sequence[str], rule: str, scheme: Scheme) -> None:
     improvable.audit(
-        people, outcome="gagne_sum_t", group="race", rule=rule, features=features, test=improvable.Test(scheme=scheme),
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        rule=rule,
+        features=features,
+        test=improvable.Test(scheme=scheme),
         n_jobs=1,
         status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

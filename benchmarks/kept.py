@@ -1,4 +1,6 @@
-"""What a long run has found is kept, line by line, and written into a page between two comments that name it."""
+"""What a long run has found is kept, line by line, and written into a page between two
+comments that name it.
+"""
 
 import json
 from collections.abc import Mapping
@@ -14,11 +16,17 @@ def append(log: Path, one: Mapping[str, Any]) -> None:
 
 def read_log(log: Path) -> list[dict[str, Any]]:
     """Every finished audit; none where nothing was run."""
-    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
+    return (
+        [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        if log.exists()
+        else []
+    )
 
 
 def read_between(page: Path, name: str) -> str:
-    """What stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; "" where they are not on the page."""
+    """What stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; "" where
+    they are not on the page.
+    """
     _, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- begin {name} -->\n")
     return rest.partition(f"<!-- end {name} -->")[0].strip()
 

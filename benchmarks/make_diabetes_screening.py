@@ -1,9 +1,11 @@
-"""How the data that are shipped were made: ``python benchmarks/make_diabetes_screening.py nhanes_diabetes.csv``.
+"""How the data that are shipped were made: ``python
+benchmarks/make_diabetes_screening.py nhanes_diabetes.csv``.
 
-The CSV is an extract of NHANES with one row per examined adult of 18 to 70. Columns come from the survey's files by
-their number (SEQN): demographics (DEMO), body measures (BMX), medical conditions (MCQ), diabetes (DIQ), insurance
-(HIQ) and glycohemoglobin (GHB). Nothing is computed here. Values are stored as they are, in columns instead of lines,
-which takes a seventh of the space.
+The CSV is an extract of NHANES with one row per examined adult of 18 to 70. Columns
+come from the survey's files by their number (SEQN): demographics (DEMO), body measures
+(BMX), medical conditions (MCQ), diabetes (DIQ), insurance (HIQ) and glycohemoglobin
+(GHB). Nothing is computed here. Values are stored as they are, in columns instead of
+lines, which takes a seventh of the space.
 """
 
 import sys

@@ -1,8 +1,11 @@
-"""Power and level of selection rules, by simulation. Prints the second table of docs/reference/rules.md.
+"""Power and level of selection rules, by simulation. Prints the second table of
+docs/reference/rules.md.
 
-Under the alternative, one feature (`record`) predicts the outcome well and is lower for one group at equal need:
-selecting the highest predictions is accurate for both groups and leaves the gap wide, while a rule that weighs the gap
-as well can improve both. Under the null, the status quo is the best prediction there is. One repetition, 5% level.
+Under the alternative, one feature (`record`) predicts the outcome well and is lower for
+one group at equal need: selecting the highest predictions is accurate for both groups
+and leaves the gap wide, while a rule that weighs the gap as well can improve both.
+Under the null, the status quo is the best prediction there is. One repetition, 5%
+level.
 """
 
 import argparse
@@ -27,9 +30,13 @@ def people(rng: np.random.Generator, rows: int, null: bool) -> pl.DataFrame:
     best = visits / 0.7**2 + (record + 2.0 * group) / 0.8**2
     score = best if null else record + 2.0 * rng.normal(size=rows)
     columns: dict[str, Any] = {
-        "group": np.where(group, "b", "a"), "outcome": outcome, "score": score, "visits": visits, "record": record,
+        "group": np.where(group, "b", "a"),
+        "outcome": outcome,
+        "score": score,
+        "visits": visits,
+        "record": record,
         "other": other,
-    }  # fmt: skip
+    }
     return pl.DataFrame(columns)
 
 
@@ -38,10 +45,15 @@ def rejections(rule: str, samples: int, rows: int, null: bool) -> float:
     for i in range(samples):
         frame = people(np.random.default_rng([7, int(null), i]), rows, null)
         result = improvable.audit(
-            frame, outcome="outcome", group="group", rule=rule, features=["visits", "record", "other"],
+            frame,
+            outcome="outcome",
+            group="group",
+            rule=rule,
+            features=["visits", "record", "other"],
             test=improvable.Test(repetitions=1, draws=500),
-            status_quo=improvable.threshold("score", capacity=0.25), seed=i,
-        )  # fmt: skip
+            status_quo=improvable.threshold("score", capacity=0.25),
+            seed=i,
+        )
         hits += result.reject
     return hits / samples
 
@@ -55,10 +67,15 @@ def main() -> None:
     warnings.simplefilter("ignore", ImprovableWarning)
     n = arguments.samples
     error, at_level = 0.5 / n**0.5, (0.05 * 0.95 / n) ** 0.5
-    print(f"{n} samples of {arguments.rows:,} rows; Monte Carlo error at most {error:.3f}, {at_level:.3f} at 5%\n")
+    print(
+        f"{n} samples of {arguments.rows:,} rows; Monte Carlo error at most "
+        f"{error:.3f}, {at_level:.3f} at 5%\n"
+    )
     print("| rule | rejections under the alternative | under the null |\n|---|---|---|")
     for rule in arguments.rules.split(";") if arguments.rules else RULES:
-        power, level = (rejections(rule, n, arguments.rows, null) for null in (False, True))
+        power, level = (
+            rejections(rule, n, arguments.rows, null) for null in (False, True)
+        )
         print(f"| `{rule}` | {power:.3f} | {level:.3f} |", flush=True)
 
 

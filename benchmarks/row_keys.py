@@ -2,14 +2,15 @@
 
 What is measured
 ----------------
-Made-up decisions as in `counting_rows.py`, without an id: a count outcome, two groups and a region as texts, a score
-and eight features. First the keys alone, against a twin that makes and hashes the text of every value in Python, on a
-tenth of the rows; then whole audits of all rows, as a Polars frame and through Arrow from Parquet files.
+Made-up decisions as in `counting_rows.py`, without an id: a count outcome, two groups
+and a region as texts, a score and eight features. First the keys alone, against a twin
+that makes and hashes the text of every value in Python, on a tenth of the rows; then
+whole audits of all rows, as a Polars frame and through Arrow from Parquet files.
 
 How
 ---
-One process, all cores; the slow twin is timed on the same rows and must give the same keys. Both audits must give the
-same p-value. Times are printed and never asserted.
+One process, all cores; the slow twin is timed on the same rows and must give the same
+keys. Both audits must give the same p-value. Times are printed and never asserted.
 
 Run ``python benchmarks/row_keys.py [--rows 10000000] [--repetitions 7]``.
 """
@@ -51,12 +52,21 @@ def slow_keys(rows: Rows, keying: Keying) -> NDArray[np.uint64]:
         if rows.is_numeric(name):
             words.append(number_bits(rows, name)[0])
             continue
-        values = [value for value in rows.frame[name].to_list() if not is_missing(value)]
+        values = [
+            value for value in rows.frame[name].to_list() if not is_missing(value)
+        ]
         texts = [f"={plain_time(str(value))}" for value in values]
         hashes = {
-            text: hashlib.blake2b(text.encode(), digest_size=8, key=keying.secret).digest() for text in set(texts)
+            text: hashlib.blake2b(
+                text.encode(), digest_size=8, key=keying.secret
+            ).digest()
+            for text in set(texts)
         }
-        words.append(np.frombuffer(b"".join(map(hashes.__getitem__, texts)), dtype="<u8").astype(np.uint64))
+        words.append(
+            np.frombuffer(b"".join(map(hashes.__getitem__, texts)), dtype="<u8").astype(
+                np.uint64
+            )
+        )
     return siphash(words, keying.secret)
 
 
@@ -64,7 +74,9 @@ def people(folder: Path) -> pl.DataFrame:
     """The rows of all files without their id, and with a region."""
     frame = pl.read_parquet(sorted(folder.glob("*.parquet"))).drop("id")
     region = np.random.default_rng(0).integers(0, REGIONS, len(frame))
-    return frame.with_columns(pl.col("g").cast(pl.String), region=pl.format("region {}", pl.Series(region)))
+    return frame.with_columns(
+        pl.col("g").cast(pl.String), region=pl.format("region {}", pl.Series(region))
+    )
 
 
 def audited(data: Any, repetitions: int) -> float:
@@ -100,16 +112,22 @@ def main() -> None:
         fast, keys = timed(lambda: keying.of(some, some.columns))
         assert (keys == expected).all()
         print(
-            f"keys of {len(some):,} rows: {fast:.2f} s, value by value {slow:.2f} s: {slow / fast:.1f} times faster\n"
+            f"keys of {len(some):,} rows: {fast:.2f} s, value by value {slow:.2f} s: "
+            f"{slow / fast:.1f} times faster\n"
         )
         print(
-            f"audits of {options.rows:,} rows, {options.repetitions} repetitions, {os.cpu_count()} cores, no row id\n"
+            f"audits of {options.rows:,} rows, {options.repetitions} repetitions, "
+            f"{os.cpu_count()} cores, no row id\n"
         )
         p_values = set()
         for name, data in {"frame": frame, "arrow": str(read)}.items():
-            seconds, p_value = timed(lambda data=data: audited(data, options.repetitions))  # type: ignore[misc]
+            seconds, p_value = timed(
+                lambda data=data: audited(data, options.repetitions)  # type: ignore[misc]
+            )
             p_values.add(p_value)
-            print(f"  {name:8}{seconds:8.2f} s   (target: below {TARGET:g})", flush=True)
+            print(
+                f"  {name:8}{seconds:8.2f} s   (target: below {TARGET:g})", flush=True
+            )
         assert len(p_values) == 1
 
 

@@ -1,8 +1,10 @@
-"""Diabetes screening over seeds: how the verdict of the demo depends on a number that the analyst chooses.
+"""Diabetes screening over seeds: how the verdict of the demo depends on a number that
+the analyst chooses.
 
-Runs the audit of `improvable demo` with each of the seeds 0 to 19, on everybody and without those already diagnosed,
-forward and in the paper's splits. Printed: the lower median p-value, whether the null is rejected, and the smallest and
-largest p-value of single repetitions. A few minutes.
+Runs the audit of `improvable demo` with each of the seeds 0 to 19, on everybody and
+without those already diagnosed, forward and in the paper's splits. Printed: the lower
+median p-value, whether the null is rejected, and the smallest and largest p-value of
+single repetitions. A few minutes.
 """
 
 import warnings
@@ -19,23 +21,33 @@ SCHEMES: tuple[Scheme, ...] = ("forward", "split")
 
 def main() -> None:
     everybody = diabetes_screening()
-    people = {"everybody": everybody, "not yet diagnosed": everybody.filter(pl.col("diagnosed") == 0)}
+    people = {
+        "everybody": everybody,
+        "not yet diagnosed": everybody.filter(pl.col("diagnosed") == 0),
+    }
     for who, frame in people.items():
         for scheme in SCHEMES:
             medians, singles, rejected = [], [], 0
             for seed in SEEDS:
                 result = improvable.audit(
-                    frame, **DIABETES_SCREENING, test=improvable.Test(scheme=scheme), seed=seed, n_jobs=-1
+                    frame,
+                    **DIABETES_SCREENING,
+                    test=improvable.Test(scheme=scheme),
+                    seed=seed,
+                    n_jobs=-1,
                 )
                 medians.append(result.p_value)
                 singles += [repetition.p_value for repetition in result.repetitions]
                 rejected += result.reject
                 print(
-                    f"  {who}, {scheme}, seed {seed}: p = {result.p_value:.4f}, {result.bounds()[0].words}", flush=True
+                    f"  {who}, {scheme}, seed {seed}: p = {result.p_value:.4f}, "
+                    f"{result.bounds()[0].words}",
+                    flush=True,
                 )
             print(
-                f"{who}, {scheme}: lower median p {min(medians):.4f} to {max(medians):.4f}, "
-                f"single p {min(singles):.4f} to {max(singles):.4f}, rejected {rejected} of {len(SEEDS)}",
+                f"{who}, {scheme}: lower median p {min(medians):.4f} to "
+                f"{max(medians):.4f}, single p {min(singles):.4f} to "
+                f"{max(singles):.4f}, rejected {rejected} of {len(SEEDS)}",
                 flush=True,
             )
 

@@ -1,7 +1,8 @@
-"""What a tournament costs beyond its parts: the contest against the contenders' cross-fitting, on the demo's data.
+"""What a tournament costs beyond its parts: the contest against the contenders'
+cross-fitting, on the demo's data.
 
-The parts are each contender's five fits and decisions; the contest adds margins and one refit of the winner. Time is
-the processor's.
+The parts are each contender's five fits and decisions; the contest adds margins and one
+refit of the winner. Time is the processor's.
 """
 
 import time
@@ -28,16 +29,24 @@ def main() -> None:
     warnings.simplefilter("ignore", ImprovableWarning)
     people = improvable.datasets.care_management(48_784, seed=0)
     asked = Settings(
-        outcome="gagne_sum_t", group="race", rule="linear", repetitions=1,
+        outcome="gagne_sum_t",
+        group="race",
+        rule="linear",
+        repetitions=1,
         status_quo=improvable.threshold("risk_score_t", capacity=0.03),
         features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
-    )  # fmt: skip
+    )
     ready = prepare_audit(people, asked)
     sample, plan, features = ready.sample(Part(1)), ready.plan, ready.features
     training = Training(
-        sample, features.columns, features.plain, plan.target, plan.design, plan.constraints,
+        sample,
+        features.columns,
+        features.plain,
+        plan.target,
+        plan.design,
+        plan.constraints,
         np.random.SeedSequence(2),
-    )  # fmt: skip
+    )
     status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
     contest = as_tournament(RULES)
     with limited_threads(workers=1, repetitions=1):
@@ -46,7 +55,8 @@ def main() -> None:
             begun = time.process_time()
             for part, judge in folds_of(training):
                 held = training.sample.take(judge)
-                found = run_rule(as_rule(name), part, status_quo, cutoff_rows=held)  # cutoffs as in the contest
+                # cutoffs as in the contest
+                found = run_rule(as_rule(name), part, status_quo, cutoff_rows=held)
                 decide(found.algorithm, held.rows, "candidate")
             seconds = time.process_time() - begun
             parts += seconds

@@ -1,8 +1,11 @@
-"""What columns cost: an audit, and a look at a file, with 1,000 to 4,000 features and 500 rows.
+"""What columns cost: an audit, and a look at a file, with 1,000 to 4,000 features and
+500 rows.
 
-Processor seconds, one worker, two repetitions. Beside each audit stands the part that the fits and predictions of
-linear models take. Twice the columns take twice the time where the work is linear; the last column is that ratio,
-without the models' part. `python benchmarks/wide.py 20000` measures other numbers of columns, with the first rule.
+Processor seconds, one worker, two repetitions. Beside each audit stands the part that
+the fits and predictions of linear models take. Twice the columns take twice the time
+where the work is linear; the last column is that ratio, without the models' part.
+`python benchmarks/wide.py 20000` measures other numbers of columns, with the first
+rule.
 """
 
 import sys
@@ -44,9 +47,10 @@ def people(columns: int, seed: int = 0) -> pl.DataFrame:
     x, group = rng.normal(size=(ROWS, columns)), rng.integers(0, 2, ROWS)
     outcome = x[:, :3].sum(axis=1) + 0.5 * group + rng.normal(size=ROWS) > 0
     return pl.DataFrame(x, schema=[f"x{j}" for j in range(columns)]).with_columns(
-        y=pl.Series(outcome.astype(np.int64)), g=pl.Series(np.where(group, "a", "b")),
+        y=pl.Series(outcome.astype(np.int64)),
+        g=pl.Series(np.where(group, "a", "b")),
         s=pl.Series(x[:, 0] + group + rng.normal(size=ROWS)),
-    )  # fmt: skip
+    )
 
 
 def _audit(frame: pl.DataFrame, rule: str) -> None:
@@ -65,7 +69,16 @@ def _audit(frame: pl.DataFrame, rule: str) -> None:
 def _check(frame: pl.DataFrame) -> None:
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         frame.write_csv(Path(folder) / "wide.csv")
-        options = ["--outcome", "y", "--group", "g", "--score", "s", "--capacity", "0.3"]
+        options = [
+            "--outcome",
+            "y",
+            "--group",
+            "g",
+            "--score",
+            "s",
+            "--capacity",
+            "0.3",
+        ]
         try:
             command(["check", str(Path(folder) / "wide.csv"), *options])
         except SystemExit as end:
@@ -73,8 +86,13 @@ def _check(frame: pl.DataFrame) -> None:
                 raise
 
 
-def _print(title: str, sizes: tuple[int, ...], work: Callable[[pl.DataFrame], None]) -> None:
-    print(f"\n{title:18}{'columns':>9}{'seconds':>9}{'models':>14}{'ours, ms per column':>21}{'twice':>8}")
+def _print(
+    title: str, sizes: tuple[int, ...], work: Callable[[pl.DataFrame], None]
+) -> None:
+    print(
+        f"\n{title:18}{'columns':>9}{'seconds':>9}{'models':>14}"
+        f"{'ours, ms per column':>21}{'twice':>8}"
+    )
     before: tuple[int, float] | None = None
     for columns in sizes:
         frame = people(columns)
@@ -83,8 +101,16 @@ def _print(title: str, sizes: tuple[int, ...], work: Callable[[pl.DataFrame], No
             work(frame)
         whole, theirs = time.process_time() - begun, sum(fits)
         ours = whole - theirs
-        ratio = "" if before is None or columns != 2 * before[0] else f"{ours / before[1]:8.2f}"
-        print(f"{'':18}{columns:9,}{whole:9.1f}{theirs:14.1f}{1e3 * ours / columns:21.2f}{ratio}", flush=True)
+        ratio = (
+            ""
+            if before is None or columns != 2 * before[0]
+            else f"{ours / before[1]:8.2f}"
+        )
+        print(
+            f"{'':18}{columns:9,}{whole:9.1f}{theirs:14.1f}{1e3 * ours / columns:21.2f}"
+            f"{ratio}",
+            flush=True,
+        )
         before = columns, ours
 
 
@@ -92,7 +118,11 @@ def _print(title: str, sizes: tuple[int, ...], work: Callable[[pl.DataFrame], No
 def _fits() -> Iterator[list[float]]:
     """The time in linear models."""
     seconds: list[float] = []
-    kept = [(kind, name, getattr(kind, name)) for kind in (LinearRegression, Ridge, FoldedLasso) for name in ("fit",)]
+    kept = [
+        (kind, name, getattr(kind, name))
+        for kind in (LinearRegression, Ridge, FoldedLasso)
+        for name in ("fit",)
+    ]
     kept.append((LinearModel, "predict", LinearModel.predict))
 
     def timed(original: Callable[..., Any]) -> Callable[..., Any]:

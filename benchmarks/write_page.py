@@ -1,6 +1,8 @@
-"""Run the benchmarks one after another and write docs/evidence/benchmarks.md: `make bench`.
+"""Run the benchmarks one after another and write docs/evidence/benchmarks.md: `make
+bench`.
 
-Every number on the page is what a script printed. The picture is drawn from the table of cost against rows.
+Every number on the page is what a script printed. The picture is drawn from the table
+of cost against rows.
 """
 
 import argparse
@@ -13,7 +15,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from improvable.report import plots
-from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, field, finished, series
+from improvable.report.plots.style import (
+    OKABE_ITO,
+    SHAPES,
+    chart,
+    field,
+    finished,
+    series,
+)
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
@@ -31,15 +40,29 @@ SCRIPTS = {
     "tournament_overhead.py": "Tournaments",
 }
 PACKAGES = (
-    "improvable", "numpy", "scipy", "polars", "pandas", "scikit-learn", "arch", "fairlearn", "oxonfair", "dask",
+    "improvable",
+    "numpy",
+    "scipy",
+    "polars",
+    "pandas",
+    "scikit-learn",
+    "arch",
+    "fairlearn",
+    "oxonfair",
+    "dask",
     "pyarrow",
-)  # fmt: skip
+)
 
 
 def printed(script: str) -> str:
     """What a benchmark prints; its progress goes to our own standard error."""
     print(f"running {script}", file=sys.stderr)
-    done = subprocess.run([sys.executable, str(HERE / script)], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, str(HERE / script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
 
 
@@ -53,18 +76,30 @@ def described(script: str) -> str:
 def draw_cost(output: str) -> None:
     """Seconds of an audit against rows, with and without an engine."""
     rows = []
-    for title, body in re.findall(r"audit, by rows, (.*?)\n(.*?)(?=\n\n\w|\Z)", output, flags=re.DOTALL):
+    for title, body in re.findall(
+        r"audit, by rows, (.*?)\n(.*?)(?=\n\n\w|\Z)", output, flags=re.DOTALL
+    ):
         for n, seconds in re.findall(r"n = ([\d,]+)\s+([\d.]+)", body):
-            rows.append({"rows": int(n.replace(",", "")), "seconds": float(seconds), "how": title})
+            rows.append(
+                {
+                    "rows": int(n.replace(",", "")),
+                    "seconds": float(seconds),
+                    "how": title,
+                }
+            )
     names = list(dict.fromkeys(row["how"] for row in rows))
     x = field("rows:Q", title="rows (log scale)", scale={"type": "log"})
     y = field("seconds:Q", title="seconds (log scale)", scale={"type": "log"})
     color, shape = series("how", names, OKABE_ITO, SHAPES, title=None)
     base = chart(rows).encode(x=x, y=y, color=color)
-    layers = [base.mark("line"), base.mark("point", filled=True, size=70, opacity=1).encode(shape=shape)]
+    layers = [
+        base.mark("line"),
+        base.mark("point", filled=True, size=70, opacity=1).encode(shape=shape),
+    ]
     subtitle = ["Seven repetitions, linear rule, 10,000 draws each, one worker."]
     plots.save_chart(
-        finished(layers, "An audit's time against its rows", subtitle, 420, 280), DOCS / "pictures/cost.svg"
+        finished(layers, "An audit's time against its rows", subtitle, 420, 280),
+        DOCS / "pictures/cost.svg",
     )
 
 
@@ -74,9 +109,15 @@ def main() -> None:
     made = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     parts = [
         "# Benchmarks",
-        "Written by `make bench`. Every benchmark runs in one process, contenders take turns, and what is printed are "
-        "medians and ratios. Times are of the machine named below, and never asserted in a test.",
-        f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}; {made}.",
+        (
+            "Written by `make bench`. Every benchmark runs in one process, contenders "
+            "take turns, and what is printed are medians and ratios. Times are of the "
+            "machine named below, and never asserted in a test."
+        ),
+        (
+            f"{os.cpu_count()} cores, {platform.system()}, Python "
+            f"{platform.python_version()}; {made}."
+        ),
     ]
     for script, title in SCRIPTS.items():
         output = printed(script)
@@ -84,7 +125,9 @@ def main() -> None:
         if script == "cost_against_size.py":
             draw_cost(output)
             parts.append("![An audit's time against its rows](../pictures/cost.svg)")
-    (DOCS / "evidence" / "benchmarks.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    (DOCS / "evidence" / "benchmarks.md").write_text(
+        "\n\n".join(parts) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

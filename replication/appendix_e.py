@@ -1,8 +1,10 @@
-"""The simulation of Appendix E: how often the fairness test rejects, for a candidate of any fairness.
+"""The simulation of Appendix E: how often the fairness test rejects, for a candidate of
+any fairness.
 
-A row carries (Gamma_0, Gamma_1), the groups' difference in utility under the status quo and under the candidate, drawn
-from a normal distribution calibrated to the application. Only Gamma_1's mean, eta, changes along a power curve. A
-bootstrap mean is linear in the data, so one resample of the noise serves every eta and every delta.
+A row carries (Gamma_0, Gamma_1), the groups' difference in utility under the status quo
+and under the candidate, drawn from a normal distribution calibrated to the application.
+Only Gamma_1's mean, eta, changes along a power curve. A bootstrap mean is linear in the
+data, so one resample of the noise serves every eta and every delta.
 """
 
 from collections.abc import Sequence
@@ -37,7 +39,8 @@ class GapRejections:
     delta : float
         By which share the gap must be smaller.
     absolute, signed : float
-        Share of simulations in which the paper's folded statistic rejects, and in which the signed one does.
+        Share of simulations in which the paper's folded statistic rejects, and in which
+        the signed one does.
     simulations : int
     mean_gap : float
         Mean gap of the status quo.
@@ -59,7 +62,8 @@ class GapRejections:
     def error(self, gap: str) -> float:
         """Monte Carlo error of a share: one standard deviation.
 
-        By Laplace's rule of succession, so that it is not zero where all simulations reject, or none.
+        By Laplace's rule of succession, so that it is not zero where all simulations
+        reject, or none.
         """
         share = self.absolute if gap == "absolute" else self.signed
         share = (share * self.simulations + 1) / (self.simulations + 2)
@@ -109,14 +113,23 @@ def appendix_e(
     check_integer("simulations", simulations, 1)
     check_integer("draws", draws, 1)
     check_number("alpha", alpha, 0, 1)
-    claims = np.array([(eta, delta) for delta in deltas for eta in etas], dtype=np.float64)
+    claims = np.array(
+        [(eta, delta) for delta in deltas for eta in etas], dtype=np.float64
+    )
     out = []
     for size in sizes:
         check_integer("a sample size", size, 2)
         root = child(np.random.SeedSequence(seed), size)
         rates = _rates(size, claims, simulations, draws, alpha, root, workers)
         out += [
-            GapRejections(size, float(eta), float(delta), float(absolute), float(signed), simulations)
+            GapRejections(
+                size,
+                float(eta),
+                float(delta),
+                float(absolute),
+                float(signed),
+                simulations,
+            )
             for (eta, delta), (absolute, signed) in zip(claims, rates, strict=True)
         ]
     return out
@@ -125,7 +138,13 @@ def appendix_e(
 def curve_rows(results: Sequence[GapRejections]) -> list[dict[str, Any]]:
     """Rows of a picture: one point for each size, eta and statistic."""
     return [
-        {"x": one.eta, "size": one.size, "gap": gap, "power": getattr(one, gap), "error": one.error(gap)}
+        {
+            "x": one.eta,
+            "size": one.size,
+            "gap": gap,
+            "power": getattr(one, gap),
+            "error": one.error(gap),
+        }
         for one in results
         for gap in ("absolute", "signed")
     ]
@@ -146,8 +165,16 @@ def _rates(
         rng = np.random.default_rng(child(seed, start // PER_BLOCK))
         total = np.zeros((len(claims), 2))
         for _ in range(min(PER_BLOCK, simulations - start)):
-            noise = rng.standard_normal((size, 2)) @ np.linalg.cholesky(np.array(COVARIANCE)).T
-            rows = rng.integers(0, size, size=(draws, size), dtype=np.uint16 if size < 1 << 16 else np.int64)
+            noise = (
+                rng.standard_normal((size, 2))
+                @ np.linalg.cholesky(np.array(COVARIANCE)).T
+            )
+            rows = rng.integers(
+                0,
+                size,
+                size=(draws, size),
+                dtype=np.uint16 if size < 1 << 16 else np.int64,
+            )
             resampled = np.stack([column.take(rows).mean(axis=1) for column in noise.T])
             total += rejections(noise.mean(axis=0), resampled, claims, alpha)
         return total
@@ -157,7 +184,11 @@ def _rates(
 
 
 def rejections(
-    means: FloatArray, resampled: FloatArray, claims: FloatArray, alpha: float, mean_gap: float = MEAN_GAP
+    means: FloatArray,
+    resampled: FloatArray,
+    claims: FloatArray,
+    alpha: float,
+    mean_gap: float = MEAN_GAP,
 ) -> BoolArray:
     """Which claims one sample rejects.
 
@@ -186,11 +217,16 @@ def rejections(
         folded_drawn = np.abs(gap1_drawn) - (1 - delta) * np.abs(gap0_drawn)
         out[c, 0] = _p_value(folded, folded_drawn) < alpha
         before, before_drawn = (1 - delta) * gap0, (1 - delta) * gap0_drawn
-        one_sided = (_p_value(sign * gap1 - before, sign * gap1_drawn - before_drawn) for sign in (1, -1))
+        one_sided = (
+            _p_value(sign * gap1 - before, sign * gap1_drawn - before_drawn)
+            for sign in (1, -1)
+        )
         out[c, 1] = max(one_sided) < alpha
     return out
 
 
 def _p_value(statistic: float, drawn: FloatArray) -> float:
-    """P*(T* - T <= T), as `inference.assessment.lower_tail` for statistics without ties or missing values."""
+    """P*(T* - T <= T), as `inference.assessment.lower_tail` for statistics without ties
+    or missing values.
+    """
     return float(np.mean(drawn - statistic <= statistic))

@@ -28,9 +28,19 @@ from replication.tables import Row, SplitRow, columns_of, not_comparable
 
 HEADS = ("", "published", "ours", "difference")
 SPLIT_HEADS = (
-    "split", "", "Black, status quo", "candidate", "p", "White, status quo", "candidate", "p",
-    "gap, status quo", "candidate", "p", "p of the split",
-)  # fmt: skip
+    "split",
+    "",
+    "Black, status quo",
+    "candidate",
+    "p",
+    "White, status quo",
+    "candidate",
+    "p",
+    "gap, status quo",
+    "candidate",
+    "p",
+    "p of the split",
+)
 ACCURACY, FAIRNESS = np.linspace(-1, 1, 81), np.linspace(0, 1, 51)
 """The window of the paper's figures."""
 
@@ -90,7 +100,11 @@ def write_documents(folder: Path, found: Replication) -> list[Path]:
         },
     }
     write_whole(folder / "replication.json", as_json(plain))
-    return [folder / "replication.md", folder / "replication.json", *(folder / f"{name}.svg" for name in pictures)]
+    return [
+        folder / "replication.md",
+        folder / "replication.json",
+        *(folder / f"{name}.svg" for name in pictures),
+    ]
 
 
 def section_text(section: Section) -> str:
@@ -103,7 +117,12 @@ def section_text(section: Section) -> str:
 
 def rows_table(rows: Sequence[Row]) -> str:
     """Rows as plain text in columns."""
-    return columns_of([HEADS, *((row.quantity, row.published, row.ours, row.difference) for row in rows)])
+    return columns_of(
+        [
+            HEADS,
+            *((row.quantity, row.published, row.ours, row.difference) for row in rows),
+        ]
+    )
 
 
 def _pictures(found: Replication) -> dict[str, tuple[plots.Chart, str]]:
@@ -111,18 +130,40 @@ def _pictures(found: Replication) -> dict[str, tuple[plots.Chart, str]]:
     by_name = {one.name: one.result for one in found.sections}
     pictures: dict[str, tuple[plots.Chart, str]] = {}
     for name, period, caption in (
-        ("figure-2", "next_year", "Figure 2: mean utilities of both groups, conditions of the following year"),
-        ("figure-same-year", "same_year", "Appendix H.2's figure: the same for conditions of the same year"),
+        (
+            "figure-2",
+            "next_year",
+            "Figure 2: mean utilities of both groups, conditions of the following year",
+        ),
+        (
+            "figure-same-year",
+            "same_year",
+            "Appendix H.2's figure: the same for conditions of the same year",
+        ),
     ):
         rules = (f"{period}/{rule}" for rule in ("linear", "lasso", "forest"))
-        audits = {rule.split("/")[1]: by_name[rule] for rule in rules if rule in by_name}
+        audits = {
+            rule.split("/")[1]: by_name[rule] for rule in rules if rule in by_name
+        }
         if audits:
             pictures[name] = mean_utilities(audits), caption
-    whose = "forest" if MAIN in by_name else "a LASSO score on the held-out third; the paper's is a forest"
+    whose = (
+        "forest"
+        if MAIN in by_name
+        else "a LASSO score on the held-out third; the paper's is a forest"
+    )
     window = "on the paper's window, [-1, 1] x [0, 1]"
     for name, several, words in (
-        ("figure-3", (MAIN, HELD_OUT), "Figure 3: p-values of every size of improvement"),
-        ("figure-cost", (COST, HELD_OUT_COST), "Appendix H.3's figure: the same with accuracy measured by cost"),
+        (
+            "figure-3",
+            (MAIN, HELD_OUT),
+            "Figure 3: p-values of every size of improvement",
+        ),
+        (
+            "figure-cost",
+            (COST, HELD_OUT_COST),
+            "Appendix H.3's figure: the same with accuracy measured by cost",
+        ),
         (
             "figure-cost-rule",
             (TARGETED, HELD_OUT_TARGETED),
@@ -131,8 +172,13 @@ def _pictures(found: Replication) -> dict[str, tuple[plots.Chart, str]]:
     ):
         for section in several:
             if section in by_name:
-                told = f"{words}, {window}" + ("" if section == TARGETED else f" ({whose})")
-                pictures[name] = plots.surface(by_name[section], ACCURACY, FAIRNESS), told
+                told = f"{words}, {window}" + (
+                    "" if section == TARGETED else f" ({whose})"
+                )
+                pictures[name] = (
+                    plots.surface(by_name[section], ACCURACY, FAIRNESS),
+                    told,
+                )
     for size in SIZES:
         pictures[f"appendix-e-{size}"] = (
             _power_picture([one for one in found.curves if one.size == size], size),
@@ -146,7 +192,9 @@ def _power_picture(curves: Sequence[GapRejections], size: int) -> plots.Chart:
         [row | {"series": str(row["gap"])} for row in curve_rows(curves)],
         x_title=f"mean gap of the candidate (eta); the status quo's is {MEAN_GAP:g}",
         title=f"Appendix E: how often the fairness test rejects, {size} rows",
-        subtitle=["Absolute: the paper's statistic. Signed: ours. Left: a fairer candidate."],
+        subtitle=[
+            "Absolute: the paper's statistic. Signed: ours. Left: a fairer candidate."
+        ],
         level=0.05,
         marks=[MEAN_GAP],
     )
@@ -156,10 +204,16 @@ def _markdown(found: Replication, captions: Mapping[str, str]) -> str:
     parts = [
         "# The paper beside our numbers",
         found.words,
-        f"{_effort_words(found)} Its split seeds are not published, so numbers agree in distribution, not split by "
-        "split. Published: the mean over splits, and in parentheses the smallest and the largest.",
-        "The tests below split the rows in half, as the paper does, and use its gap statistic, which folds the gap at "
-        "zero. The signed statistic beside it keeps its level near perfect fairness, where the folded one does not.",
+        (
+            f"{_effort_words(found)} Its split seeds are not published, so numbers "
+            "agree in distribution, not split by split. Published: the mean over "
+            "splits, and in parentheses the smallest and the largest."
+        ),
+        (
+            "The tests below split the rows in half, as the paper does, and use its "
+            "gap statistic, which folds the gap at zero. The signed statistic beside "
+            "it keeps its level near perfect fairness, where the folded one does not."
+        ),
         "## Section 5: manipulation",
         _table(found.manipulation),
     ]
@@ -178,11 +232,15 @@ def _markdown(found: Replication, captions: Mapping[str, str]) -> str:
             parts.append(not_comparable(section.differs))
         if section.name in (TARGETED, HELD_OUT_TARGETED):
             parts.append(
-                "The paper expects that rules trained to predict cost might yield other conclusions, and runs none; "
-                "this is one."
+                "The paper expects that rules trained to predict cost might yield "
+                "other conclusions, and runs none; this is one."
             )
         if section.splits:
-            which = "the held-out third last" if section.name == HELD_OUT else "ours below the published one"
+            which = (
+                "the held-out third last"
+                if section.name == HELD_OUT
+                else "ours below the published one"
+            )
             parts += [f"Every split, {which}:", _split_table(section.splits)]
         parts += _shown(shown.get(section.name, []), captions)
     parts += ["## Appendix E: power of the fairness test", _table(found.power)]
@@ -194,27 +252,37 @@ def _effort_words(found: Replication) -> str:
     effort = found.effort
     if isinstance(main_result(found.sections), Audit):
         return (
-            f"{effort.splits} splits, {effort.draws:,} draws, forests of {effort.trees} trees; the paper has 7, 10,000 "
-            "and 300."
+            f"{effort.splits} splits, {effort.draws:,} draws, forests of "
+            f"{effort.trees} trees; the paper has 7, 10,000 and 300."
         )
     return (
-        f"{effort.draws:,} draws; the paper has 10,000. No row is split and no rule is trained: the scores are given."
+        f"{effort.draws:,} draws; the paper has 10,000. No row is split and no rule is "
+        "trained: the scores are given."
     )
 
 
 def _shown(names: Sequence[str], captions: Mapping[str, str]) -> list[str]:
-    return [f"![{captions[name]}]({name}.svg)\n\n*{captions[name]}.*" for name in names if name in captions]
+    return [
+        f"![{captions[name]}]({name}.svg)\n\n*{captions[name]}.*"
+        for name in names
+        if name in captions
+    ]
 
 
 def _table(rows: Sequence[Row]) -> str:
     lines = ["| " + " | ".join(HEADS) + " |", "|---|---|---|---|"]
-    lines += [f"| {row.quantity} | {row.published} | {row.ours} | {row.difference} |" for row in rows]
+    lines += [
+        f"| {row.quantity} | {row.published} | {row.ours} | {row.difference} |"
+        for row in rows
+    ]
     return "\n".join(lines)
 
 
 def _split_table(rows: Sequence[SplitRow]) -> str:
     lines = ["| " + " | ".join(SPLIT_HEADS) + " |", "|" + "---|" * len(SPLIT_HEADS)]
-    lines += ["| " + " | ".join([row.split, row.whose, *row.cells()]) + " |" for row in rows]
+    lines += [
+        "| " + " | ".join([row.split, row.whose, *row.cells()]) + " |" for row in rows
+    ]
     return "\n".join(lines)
 
 

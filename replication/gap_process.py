@@ -1,8 +1,10 @@
-"""What Appendix E's simulation needs to know of a test sample, read off the sums and draws that a run keeps.
+"""What Appendix E's simulation needs to know of a test sample, read off the sums and
+draws that a run keeps.
 
-Appendix E simulates (Gamma_0, Gamma_1), the groups' difference in fairness utility of one row under the status quo and
-under the candidate. Its moments come from the test rows of the median repetition: the covariance of a row's
-contributions is that of the bootstrap sums over the number of rows.
+Appendix E simulates (Gamma_0, Gamma_1), the groups' difference in fairness utility of
+one row under the status quo and under the candidate. Its moments come from the test
+rows of the median repetition: the covariance of a row's contributions is that of the
+bootstrap sums over the number of rows.
 """
 
 from dataclasses import dataclass
@@ -65,7 +67,9 @@ class GapProcess:
         return self.covariance if theta == "estimated" else self.covariance_known
 
     def scaled(self, theta: Theta) -> FloatArray:
-        """The covariance divided so that Gamma_0 has variance 10, as the paper prints it."""
+        """The covariance divided so that Gamma_0 has variance 10, as the paper prints
+        it.
+        """
         covariance = self.of(theta)
         return np.asarray(covariance * (VARIANCE / covariance[0, 0]))
 
@@ -79,23 +83,36 @@ class GapProcess:
             "candidate": self.candidate,
             "draws": self.draws,
             "relative_error_of_covariance": self.error,
-            "covariance": {"estimated": self.covariance.tolist(), "known": self.covariance_known.tolist()},
-            "scaled": {"estimated": self.scaled("estimated").tolist(), "known": self.scaled("known").tolist()},
+            "covariance": {
+                "estimated": self.covariance.tolist(),
+                "known": self.covariance_known.tolist(),
+            },
+            "scaled": {
+                "estimated": self.scaled("estimated").tolist(),
+                "known": self.scaled("known").tolist(),
+            },
         }
 
 
 def gap_process(result: Audit | Comparison) -> GapProcess:
-    """Calibrate Gamma from a comparison, or from an audit's median repetition, whose p-value is the lower median."""
+    """Calibrate Gamma from a comparison, or from an audit's median repetition, whose
+    p-value is the lower median.
+    """
     repetitions = result.repetitions if isinstance(result, Audit) else (result,)
     middle = float(lower_median([repetition.p_value for repetition in repetitions]))
-    repetition = next(repetition for repetition in repetitions if repetition.p_value == middle)
+    repetition = next(
+        repetition for repetition in repetitions if repetition.p_value == middle
+    )
     evidence, protected = repetition.evidence, result.question.claim.protected
     attribute, measure = evidence.attributes[0], evidence.fairness[0]
     named = evidence.measures[measure]
     if named.formula or named.between != "difference":
         raise OptionError(
             f"'{named.label}' is not a difference of two means.",
-            "Appendix E calibrates from one that is, such as 'calibration' or 'selection_rate'.",
+            (
+                "Appendix E calibrates from one that is, such as 'calibration' or "
+                "'selection_rate'."
+            ),
         )
     first, second = evidence.reference(0, measure, attribute.place_of(protected))
     values = evidence.values[0][:, measure]
@@ -107,7 +124,10 @@ def gap_process(result: Audit | Comparison) -> GapProcess:
         )
     if gaps[STATUS_QUO] < 0:
         first, second, gaps = second, first, -gaps
-    known, estimated = (gap_covariance(repetition, measure, (first, second), theta) for theta in ("known", "estimated"))
+    known, estimated = (
+        gap_covariance(repetition, measure, (first, second), theta)
+        for theta in ("known", "estimated")
+    )
     return GapProcess(
         repetition=repetition.repetition,
         p_value=middle,
@@ -121,11 +141,15 @@ def gap_process(result: Audit | Comparison) -> GapProcess:
     )
 
 
-def gap_covariance(repetition: Comparison, measure: int, pair: tuple[int, int], theta: str) -> FloatArray:
-    """The covariance of (Gamma_0, Gamma_1) for one row: a linear map of that of its contributions.
+def gap_covariance(
+    repetition: Comparison, measure: int, pair: tuple[int, int], theta: str
+) -> FloatArray:
+    """The covariance of (Gamma_0, Gamma_1) for one row: a linear map of that of its
+    contributions.
 
-    With theta known, Gamma_t = u 1{g = r} / theta_tr - u 1{g = b} / theta_tb. With theta estimated, the ratio of sums
-    moves with both of its parts, and u becomes u - U w.
+    With theta known, Gamma_t = u 1{g = r} / theta_tr - u 1{g = b} / theta_tb. With
+    theta estimated, the ratio of sums moves with both of its parts, and u becomes u - U
+    w.
     """
     evidence = repetition.evidence
     attribute = evidence.attributes[0]
@@ -138,11 +162,16 @@ def gap_covariance(repetition: Comparison, measure: int, pair: tuple[int, int], 
             strata = np.flatnonzero(attribute.member == level)
             u, w = sums[strata, t].sum(axis=0) / repetition.rows
             maps[t, place[strata, t, 0]] = sign / w
-            maps[t, place[strata, t, 1]] = -sign * u / w**2 if theta == "estimated" else 0.0
+            maps[t, place[strata, t, 1]] = (
+                -sign * u / w**2 if theta == "estimated" else 0.0
+            )
     out = maps @ contributions @ maps.T
     if np.linalg.eigvalsh(out)[0] <= 1e-12 * np.trace(out):
         raise OptionError(
-            f"repetition {repetition.repetition} has a candidate whose gap moves exactly with the status quo's.",
+            (
+                f"repetition {repetition.repetition} has a candidate whose gap moves "
+                "exactly with the status quo's."
+            ),
             "There is nothing to simulate; use another rule.",
         )
     return np.asarray(out)

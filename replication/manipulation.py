@@ -1,4 +1,6 @@
-"""Section 5's numbers: the bound on the splits, and equilibria of the game at a few costs and correlations."""
+"""Section 5's numbers: the bound on the splits, and equilibria of the game at a few
+costs and correlations.
+"""
 
 import math
 
@@ -19,7 +21,9 @@ GAMES = ((0.01, 0.0), (0.001, 0.0), (0.001, 0.3))
 
 
 def manipulation_rows() -> list[Row]:
-    """Proposition 1 at the paper's level and splits, Theorem 3's conclusion, and the lemma without Assumption 4."""
+    """Proposition 1 at the paper's level and splits, Theorem 3's conclusion, and the
+    lemma without Assumption 4.
+    """
     bound = -2 * math.log(ALPHA) / (1 - ALPHA) ** 2
     smallest = hoeffding_repetitions(ALPHA)
     once = float(rejection_probability([1], alpha=ALPHA, repetitions=SPLITS)[0])
@@ -43,23 +47,35 @@ def manipulation_rows() -> list[Row]:
         ),
     ]
     for cost, correlation in GAMES:
-        solved = play(*costs_of(cost, SPLITS), repetitions=SPLITS, alpha=ALPHA, mixing=BetaMixing(correlation))
+        solved = play(
+            *costs_of(cost, SPLITS),
+            repetitions=SPLITS,
+            alpha=ALPHA,
+            mixing=BetaMixing(correlation),
+        )
         rows.append(
             Row(
                 f"more robust at {cost:g} per split, correlation {correlation:g}",
                 "median of splits",
-                f"{'median of splits' if solved.more_robust == 's2' else 'one split'}: false rejection "
-                f"{solved.repeated.rejection:.2g} (m* = {solved.repeated.attempts:,}) against "
-                f"{solved.single.rejection:.2g} (m* = {solved.single.attempts:,})",
+                (
+                    f"{'median of splits' if solved.more_robust == 's2' else 'one split'}"  # noqa: E501
+                    f": false rejection {solved.repeated.rejection:.2g} (m* = "
+                    f"{solved.repeated.attempts:,}) against "
+                    f"{solved.single.rejection:.2g} (m* = {solved.single.attempts:,})"
+                ),
                 "same" if solved.more_robust == "s2" else "DIFFERENT",
             )
         )
     cost, correlation, epsilon = 0.03, 0.5, 0.001
-    bounds = lemma_bounds(lambda m: cost * m, epsilon=epsilon, alpha=ALPHA, mixing=BetaMixing(correlation))
+    bounds = lemma_bounds(
+        lambda m: cost * m, epsilon=epsilon, alpha=ALPHA, mixing=BetaMixing(correlation)
+    )
     rows.append(
         Row(
-            f"splits that keep the median below {ALPHA + epsilon:g} ({cost:g} per attempt, correlation "
-            f"{correlation:g}: no Assumption 4)",
+            (
+                f"splits that keep the median below {ALPHA + epsilon:g} ({cost:g} per "
+                f"attempt, correlation {correlation:g}: no Assumption 4)"
+            ),
             "finite",
             f"more than {bounds.k_bar} (fewer than {bounds.m_bar} attempts pay)",
         )

@@ -1,21 +1,34 @@
 """The numbers of the paper's tables and figures, for comparison with ours.
 
-Auerbach, Liang, Okumura and Tabord-Meehan, *Testing the Fairness-Accuracy Improvability of Algorithms*, Section 6 and
-Appendices E and H. The authors' split seeds are not published, so a replication agrees with these in distribution,
-not split by split.
+Auerbach, Liang, Okumura and Tabord-Meehan, *Testing the Fairness-Accuracy Improvability
+of Algorithms*, Section 6 and Appendices E and H. The authors' split seeds are not
+published, so a replication agrees with these in distribution, not split by split.
 """
 
 from typing import Final
 
 MEANS: Final = (
-    "black_status_quo", "black_candidate", "white_status_quo", "white_candidate", "gap_status_quo", "gap_candidate"
-)  # fmt: skip
+    "black_status_quo",
+    "black_candidate",
+    "white_status_quo",
+    "white_candidate",
+    "gap_status_quo",
+    "gap_candidate",
+)
 """The columns of `TABLES` that are utilities and gaps."""
 
 COLUMNS: Final = (
-    "black_status_quo", "black_candidate", "p_black", "white_status_quo", "white_candidate", "p_white",
-    "gap_status_quo", "gap_candidate", "p_fairness", "p",
-)  # fmt: skip
+    "black_status_quo",
+    "black_candidate",
+    "p_black",
+    "white_status_quo",
+    "white_candidate",
+    "p_white",
+    "gap_status_quo",
+    "gap_candidate",
+    "p_fairness",
+    "p",
+)
 
 # fmt: off
 TABLES: Final[dict[str, tuple[tuple[float, ...], ...]]] = {

@@ -1,4 +1,6 @@
-"""The data of a replication: the published file, another of its kind, its held-out third, or simulated."""
+"""The data of a replication: the published file, another of its kind, its held-out
+third, or simulated.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -29,7 +31,8 @@ class StudyData:
     covariates : bool
         Whether the 149 covariates are there, so that rules can be trained.
     differs : str
-        Why a verdict on these rows is not comparable with the published one; empty for the published file.
+        Why a verdict on these rows is not comparable with the published one; empty for
+        the published file.
     """
 
     frame: Any
@@ -41,10 +44,16 @@ class StudyData:
 def simulated(rows: int, seed: int) -> StudyData:
     """Rows of the simulated program."""
     words = (
-        f"SIMULATED data: {rows:,} invented patients. Differences from the paper show how closely the simulation "
-        "resembles the hospital; they say nothing about the paper. Give the published file to compare."
+        f"SIMULATED data: {rows:,} invented patients. Differences from the paper show "
+        "how closely the simulation resembles the hospital; they say nothing about the "
+        "paper. Give the published file to compare."
     )
-    return StudyData(care_management(rows, seed=seed), words, covariates=True, differs="the data are simulated")
+    return StudyData(
+        care_management(rows, seed=seed),
+        words,
+        covariates=True,
+        differs="the data are simulated",
+    )
 
 
 def read_study(path: str | Path) -> StudyData:
@@ -54,22 +63,45 @@ def read_study(path: str | Path) -> StudyData:
     lacking = [name for name in CARE_MANAGEMENT_COVARIATES if name not in rows.columns]
     if missing or (lacking and HELD_OUT_SCORE not in rows.columns):
         raise DataError(
-            f"'{path}' is neither the published file nor its held-out third: it has no column "
-            f"'{(missing or lacking)[0]}'.",
-            f"It needs {', '.join(NEEDED)} and the 149 covariates, or {HELD_OUT_SCORE}.",
+            (
+                f"'{path}' is neither the published file nor its held-out third: it "
+                f"has no column '{(missing or lacking)[0]}'."
+            ),
+            (
+                f"It needs {', '.join(NEEDED)} and the 149 covariates, or "
+                f"{HELD_OUT_SCORE}."
+            ),
         )
     size = f"{len(rows):,} rows"
     if lacking:
-        words = f"the held-out third of the published data, {size}, with a LASSO score trained on the rest"
-        differs = (
-            f"{len(rows):,} held-out rows instead of {PUBLISHED_ROWS:,}, and one LASSO score trained on the others "
-            "instead of seven splits"
+        words = (
+            f"the held-out third of the published data, {size}, with a LASSO score "
+            "trained on the rest"
         )
-        return StudyData(rows, f"{Path(path).name}: {words}.", covariates=False, differs=differs)
+        differs = (
+            f"{len(rows):,} held-out rows instead of {PUBLISHED_ROWS:,}, and one LASSO "
+            "score trained on the others instead of seven splits"
+        )
+        return StudyData(
+            rows, f"{Path(path).name}: {words}.", covariates=False, differs=differs
+        )
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     if digest == PUBLISHED_SHA256:
-        return StudyData(rows, f"{Path(path).name}: the published data, {size} (SHA-256 agrees).", covariates=True)
-    words = f"a file with the columns of the published data, {size}, but not that file (SHA-256 {digest[:12]}...)"
-    fewer = f", and has {size} instead of {PUBLISHED_ROWS:,}" if len(rows) < PUBLISHED_ROWS else ""
+        return StudyData(
+            rows,
+            f"{Path(path).name}: the published data, {size} (SHA-256 agrees).",
+            covariates=True,
+        )
+    words = (
+        f"a file with the columns of the published data, {size}, but not that file "
+        f"(SHA-256 {digest[:12]}...)"
+    )
+    fewer = (
+        f", and has {size} instead of {PUBLISHED_ROWS:,}"
+        if len(rows) < PUBLISHED_ROWS
+        else ""
+    )
     differs = f"the file is not the published one{fewer}"
-    return StudyData(rows, f"{Path(path).name}: {words}.", covariates=True, differs=differs)
+    return StudyData(
+        rows, f"{Path(path).name}: {words}.", covariates=True, differs=differs
+    )

@@ -1,4 +1,6 @@
-"""Rows to plan from: assumed groups and rows of which they are true, and rows that a rule can learn from."""
+"""Rows to plan from: assumed groups and rows of which they are true, and rows that a
+rule can learn from.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +12,12 @@ import improvable
 from improvable.studies.power import AssumedGroup
 
 GROUPS = (
-    AssumedGroup("a", 0.4, rates=(0.2, 0.25), means=(3.2, 3.9), spread=1.5, overlap=0.5),
-    AssumedGroup("b", 0.6, rates=(0.3, 0.25), means=(2.4, 3.6), spread=1.5, overlap=0.4),
+    AssumedGroup(
+        "a", 0.4, rates=(0.2, 0.25), means=(3.2, 3.9), spread=1.5, overlap=0.5
+    ),
+    AssumedGroup(
+        "b", 0.6, rates=(0.3, 0.25), means=(2.4, 3.6), spread=1.5, overlap=0.4
+    ),
 )
 
 
@@ -25,8 +31,12 @@ class AlwaysNew:
         return "new"
 
 
-def assumed_rows(rows: int, rng: np.random.Generator, groups: tuple[AssumedGroup, ...] = GROUPS) -> pl.DataFrame:
-    """Rows of which `GROUPS` is true: who is selected by both, by one alone, by none, and their outcomes."""
+def assumed_rows(
+    rows: int, rng: np.random.Generator, groups: tuple[AssumedGroup, ...] = GROUPS
+) -> pl.DataFrame:
+    """Rows of which `GROUPS` is true: who is selected by both, by one alone, by none,
+    and their outcomes.
+    """
     share = np.array([group.share for group in groups])
     code = rng.choice(len(groups), rows, p=share / share.sum())
     now, new, mean, spread = (np.zeros(rows) for _ in range(4))
@@ -34,13 +44,26 @@ def assumed_rows(rows: int, rng: np.random.Generator, groups: tuple[AssumedGroup
         both = group.overlap * group.rates[0]
         alone = group.rates[0] - both, group.rates[1] - both
         middle = sum(group.means) / 2
-        levels = [middle] + [(group.rates[t] * group.means[t] - both * middle) / alone[t] for t in range(2)]
+        levels = [middle] + [
+            (group.rates[t] * group.means[t] - both * middle) / alone[t]
+            for t in range(2)
+        ]
         kind = rng.choice(4, rows, p=[both, *alone, 1 - both - sum(alone)])
         here = code == g
         now[here], new[here] = np.isin(kind, (0, 1))[here], np.isin(kind, (0, 2))[here]
-        mean[here], spread[here] = np.array([*levels, 0.0])[kind][here], group.spread or 0.0
+        mean[here], spread[here] = (
+            np.array([*levels, 0.0])[kind][here],
+            group.spread or 0.0,
+        )
     outcome = mean + spread * rng.standard_normal(rows)
-    return pl.DataFrame({"outcome": outcome, "group": [groups[c].name for c in code], "now": now, "new": new})
+    return pl.DataFrame(
+        {
+            "outcome": outcome,
+            "group": [groups[c].name for c in code],
+            "now": now,
+            "new": new,
+        }
+    )
 
 
 def needs(rows: int, seed: int) -> pl.DataFrame:

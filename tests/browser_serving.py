@@ -22,17 +22,31 @@ const still = new CSSStyleSheet();
 still.replaceSync("*, ::before { animation: none !important }");
 document.adoptedStyleSheets = [still];
 """
-"""A wheel that turns while an audit runs is drawn sixty times a second, with the time that the audit needs."""
+"""A wheel that turns while an audit runs is drawn sixty times a second, with the time
+that the audit needs.
+"""
 
 
 class Server:
     """`improvable serve` on a folder."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        words = [sys.executable, "-m", "improvable", "serve", str(folder), "--no-browser", *options]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        words = [
+            sys.executable,
+            "-m",
+            "improvable",
+            "serve",
+            str(folder),
+            "--no-browser",
+            *options,
+        ]
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         assert self.process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/\S*", self.process.stdout.readline())
+        found = re.search(
+            r"http://127\.0\.0\.1:(\d+)/\S*", self.process.stdout.readline()
+        )
         assert found, "the server printed no address"
         self.address, self.port = found.group(), int(found.group(1))
 
@@ -72,11 +86,16 @@ def serving(folder: Path, *options: str) -> Iterator[Server]:
 
 
 def find_chromium() -> str:
-    """The program; the shell without windows, where there is one, takes a third of the time."""
+    """The program; the shell without windows, where there is one, takes a third of the
+    time.
+    """
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
-        pytest.fail("no Chromium is installed; on Debian: apt-get install chromium-headless-shell, or chromium")
+        pytest.fail(
+            "no Chromium is installed; on Debian: apt-get install "
+            "chromium-headless-shell, or chromium"
+        )
     return program
 
 
@@ -91,10 +110,14 @@ def chromium() -> Iterator[Browser]:
 
 
 class Visitor:
-    """A person at the page: counts clicks, and notes every request and everything the browser complains about."""
+    """A person at the page: counts clicks, and notes every request and everything the
+    browser complains about.
+    """
 
     def __init__(self, browser: Browser, address: str, still: bool = True) -> None:
-        self.context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+        self.context = browser.new_context(
+            viewport={"width": 1200, "height": 900}, accept_downloads=True
+        )
         if still:
             self.context.add_init_script(STILL)
         self.context.set_default_timeout(SECONDS * 1000)
@@ -105,7 +128,12 @@ class Visitor:
 
     def tab(self) -> Page:
         page = self.context.new_page()
-        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        page.on(
+            "console",
+            lambda said: (
+                self.complaints.append(said.text) if said.type == "error" else None
+            ),
+        )
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         return page
 
@@ -117,7 +145,9 @@ class Visitor:
 
     @property
     def shows(self) -> str:
-        """The folder of the tutorial's pictures, where IMPROVABLE_SCREENSHOTS names one."""
+        """The folder of the tutorial's pictures, where IMPROVABLE_SCREENSHOTS names
+        one.
+        """
         return os.environ.get("IMPROVABLE_SCREENSHOTS", "")
 
     def show(self, name: str) -> None:
@@ -133,7 +163,9 @@ class Visitor:
     def mean(self, role: str, value: str) -> None:
         """Say which value of the outcome, or of the algorithm in use, is meant."""
         self.clicks += 1
-        self.page.locator(f"[data-for^='{role}=']:visible").get_by_label(value, exact=True).check()
+        self.page.locator(f"[data-for^='{role}=']:visible").get_by_label(
+            value, exact=True
+        ).check()
 
     def select_top(self, percent: str) -> None:
         """Say that the score selects the highest so many percent."""
@@ -143,12 +175,18 @@ class Visitor:
 
 
 def write_lenders_file(folder: Path, rows: int = 900) -> pl.DataFrame:
-    """Loans as a bank keeps them, in a semicolon file and in Excel; and the same by hand, in zeros and ones.
+    """Loans as a bank keeps them, in a semicolon file and in Excel; and the same by
+    hand, in zeros and ones.
 
-    Default and approved are yes or no, and mean opposite things; some write m for M; some outcomes are unknown.
+    Default and approved are yes or no, and mean opposite things; some write m for M;
+    some outcomes are unknown.
     """
     rng = np.random.default_rng(4)
-    women, late, debt = rng.random(rows) < 0.5, rng.poisson(1.0, rows), rng.gamma(2.0, 1.0, rows)
+    women, late, debt = (
+        rng.random(rows) < 0.5,
+        rng.poisson(1.0, rows),
+        rng.gamma(2.0, 1.0, rows),
+    )
     income = rng.normal(3.0 - 1.0 * women, 0.7, rows)
     repaid = rng.random(rows) < 1 / (1 + np.exp(-(2.4 - 1.2 * late - 0.5 * debt)))
     score = income - 0.35 * late + rng.normal(0, 0.4, rows)
@@ -168,14 +206,22 @@ def write_lenders_file(folder: Path, rows: int = 900) -> pl.DataFrame:
     )
     frame.write_csv(folder / "loans.csv", separator=";")
     frame.write_excel(folder / "loans.xlsx")
-    coded = {"sex": np.where(women, "F", "M"), "repaid": repaid.astype(int), "approved": approved.astype(int)}
-    by_hand = pl.DataFrame({"loan_id": frame["loan_id"], **coded, **features}).filter(pl.Series(known))
+    coded = {
+        "sex": np.where(women, "F", "M"),
+        "repaid": repaid.astype(int),
+        "approved": approved.astype(int),
+    }
+    by_hand = pl.DataFrame({"loan_id": frame["loan_id"], **coded, **features}).filter(
+        pl.Series(known)
+    )
     by_hand.write_csv(folder / "by-hand.csv")
     return frame
 
 
 def write_loans(folder: Path, rows: int = 900, name: str = "loans.csv") -> Path:
-    """Loans: the lender's score counts income, which is lower in one group; debts and lateness say more."""
+    """Loans: the lender's score counts income, which is lower in one group; debts and
+    lateness say more.
+    """
     rng = np.random.default_rng(4)
     group = rng.random(rows) < 0.5
     late, debt = rng.poisson(1.0, rows), rng.gamma(2.0, 1.0, rows)

@@ -16,14 +16,20 @@ from improvable._typing import FloatArray, IntArray
 
 settings.register_profile("fixed", derandomize=True)
 settings.load_profile("fixed")
-os.environ["COLUMNS"] = "100"  # as wide wherever tests run: make hands the terminal's width on
+# as wide wherever tests run: make hands the terminal's width on
+os.environ["COLUMNS"] = "100"
 if sys.dont_write_bytecode:
-    # Tests start Python a few hundred times. Where bytecode is switched off, as in many containers, each start would
-    # compile all that it imports: two thirds of its time. So they share bytecode that is kept beside pytest's cache.
-    sys.dont_write_bytecode, sys.pycache_prefix = False, str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    # Tests start Python a few hundred times. Where bytecode is switched off, as in many
+    # containers, each start would compile all that it imports: two thirds of its time.
+    # So they share bytecode that is kept beside pytest's cache.
+    sys.dont_write_bytecode, sys.pycache_prefix = (
+        False,
+        str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode"),
+    )
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
-    shutil.rmtree(f"{sys.pycache_prefix}{tempfile.gettempdir()}", ignore_errors=True)  # of files that are gone
+    # of files that are gone
+    shutil.rmtree(f"{sys.pycache_prefix}{tempfile.gettempdir()}", ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -37,19 +43,31 @@ def shared_data() -> Path:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Engines are tested where they are installed, and only when asked for: `make test-engines`."""
+    """Engines are tested where they are installed, and only when asked for: `make
+    test-engines`.
+    """
     asked = any("engines" in argument for argument in config.args)
-    return True if collection_path.name == "engines" and "tests" in collection_path.parts and not asked else None
+    return (
+        True
+        if collection_path.name == "engines"
+        and "tests" in collection_path.parts
+        and not asked
+        else None
+    )
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is imported by now out of garbage collection, which else walks it again and again."""
+    """Leave what is imported by now out of garbage collection, which else walks it
+    again and again.
+    """
     gc.collect()
     gc.freeze()
 
 
 class Case:
-    """A sample of outcomes, decisions and groups in which group 0 of the status quo stands above group 1."""
+    """A sample of outcomes, decisions and groups in which group 0 of the status quo
+    stands above group 1.
+    """
 
     def __init__(self, seed: int = 0, rows: int = 500, prices: bool = False) -> None:
         rng = np.random.default_rng(seed)
@@ -59,7 +77,10 @@ class Case:
         self.count: FloatArray = rng.poisson(np.exp(0.5 * need + 0.5)).astype(float)
         first, second = need + rng.normal(0, 1.5, rows), need + rng.normal(0, 0.8, rows)
         if prices:
-            self.decisions = [np.round(np.exp(0.3 * first), 1), np.round(np.exp(0.3 * second), 1)]
+            self.decisions = [
+                np.round(np.exp(0.3 * first), 1),
+                np.round(np.exp(0.3 * second), 1),
+            ]
         else:
             self.decisions = [(first > 0.4).astype(float), (second > 0.5).astype(float)]
 

@@ -1,11 +1,15 @@
-"""Pages of the documentation as programs: their blocks run from top to bottom, and must print what the page shows.
+"""Pages of the documentation as programs: their blocks run from top to bottom, and must
+print what the page shows.
 
-On a page that has ```py blocks, or says ``<!-- run -->``: ```py blocks share one namespace, ```sh blocks hold
-`improvable` commands, and a ```text block is what the block before it prints. A page that works on a file of the
-reader's own says which: ``<!-- needs compas.csv -->``. On a page about the order of events, the ledger's clock begins
-at ``<!-- clock 2026-11-02T09:30 -->``, and each block is a day later than the one before it.
+On a page that has ```py blocks, or says ``<!-- run -->``: ```py blocks share one
+namespace, ```sh blocks hold `improvable` commands, and a ```text block is what the
+block before it prints. A page that works on a file of the reader's own says which:
+``<!-- needs compas.csv -->``. On a page about the order of events, the ledger's clock
+begins at ``<!-- clock 2026-11-02T09:30 -->``, and each block is a day later than the
+one before it.
 
-``python tests/pages.py`` writes the outputs of all pages anew, ``python tests/pages.py NAME`` those of one.
+``python tests/pages.py`` writes the outputs of all pages anew, ``python tests/pages.py
+NAME`` those of one.
 """
 
 import contextlib
@@ -40,7 +44,9 @@ CHANGING = {
 def pages() -> list[Path]:
     """Every page that runs."""
     return [
-        path for path in sorted(DOCS.rglob("*.md")) if f"```{PYTHON}\n" in _text(path) or "<!-- run -->" in _text(path)
+        path
+        for path in sorted(DOCS.rglob("*.md"))
+        if f"```{PYTHON}\n" in _text(path) or "<!-- run -->" in _text(path)
     ]
 
 
@@ -55,7 +61,11 @@ class Clock:
 
     def __init__(self, path: Path) -> None:
         found = re.search(r"<!-- clock (\S+) -->", _text(path))
-        self.time = datetime.fromisoformat(found.group(1)).replace(tzinfo=UTC) if found else None
+        self.time = (
+            datetime.fromisoformat(found.group(1)).replace(tzinfo=UTC)
+            if found
+            else None
+        )
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

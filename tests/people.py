@@ -1,4 +1,6 @@
-"""Data that are audited through every engine, and everything that an audit or a comparison says of them."""
+"""Data that are audited through every engine, and everything that an audit or a
+comparison says of them.
+"""
 
 import json
 from pathlib import Path
@@ -14,7 +16,9 @@ ROWS = 3_000
 
 
 def make_people(rows: int = ROWS, seed: int = 3) -> pl.DataFrame:
-    """Numbers of several widths, truth values, text with holes, weights, clusters, and an id."""
+    """Numbers of several widths, truth values, text with holes, weights, clusters, and
+    an id.
+    """
     rng = np.random.default_rng(seed)
     in_b = rng.random(rows) < 0.4
     need = rng.gamma(1.5, 1.0, rows)
@@ -30,7 +34,9 @@ def make_people(rows: int = ROWS, seed: int = 3) -> pl.DataFrame:
             "small": rng.integers(0, 9, rows).astype(np.int16),
             "insured": rng.random(rows) < 0.7,
             "holes": np.where(rng.random(rows) < 0.1, np.nan, np.round(signal, 1)),
-            "region": [None if r < 0.1 else f"region {int(5 * r)}" for r in rng.random(rows)],
+            "region": [
+                None if r < 0.1 else f"region {int(5 * r)}" for r in rng.random(rows)
+            ],
             "weight": rng.integers(1, 5, rows) / 7,
             "clinic": rng.integers(0, 120, rows),
         }
@@ -81,6 +87,8 @@ def write_folder(frame: pl.DataFrame, folder: Path, sizes: list[int]) -> Path:
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=len(sizes))
     start = 0
     for i, size in enumerate([*sizes, len(frame) - sum(sizes)]):
-        shuffled[start : start + size].write_parquet(folder / f"part-{i}.parquet", row_group_size=137)
+        shuffled[start : start + size].write_parquet(
+            folder / f"part-{i}.parquet", row_group_size=137
+        )
         start += size
     return folder

@@ -1,4 +1,6 @@
-"""Results that the tests of reports share: an audit, comparisons of every shape, and names that try to be code."""
+"""Results that the tests of reports share: an audit, comparisons of every shape, and
+names that try to be code.
+"""
 
 from functools import cache
 from typing import Any
@@ -12,11 +14,23 @@ from flat import flat_audit, flat_compare
 
 EVIL = r"<script>alert(1)</script> 50%_of {A&B} \input{x} #1 ~^ |*x* #let $y$ ]"
 ABOUT: dict[str, Any] = {
-    "organization": "General Hospital", "system": "the care score", "author": "A. Analyst", "date": "Nov 15, 2026",
-    "labels": {"gagne_sum_t": "number of active conditions", "race": "Race", "dem_female": "Woman"}, "simulated": True,
-}  # fmt: skip
+    "organization": "General Hospital",
+    "system": "the care score",
+    "author": "A. Analyst",
+    "date": "Nov 15, 2026",
+    "labels": {
+        "gagne_sum_t": "number of active conditions",
+        "race": "Race",
+        "dem_female": "Woman",
+    },
+    "simulated": True,
+}
 SHAPES: list[dict[str, Any]] = [
-    {"group": ["group", "region"], "accuracy": ["calibration", "selection_rate"], "gap": "absolute"},
+    {
+        "group": ["group", "region"],
+        "accuracy": ["calibration", "selection_rate"],
+        "gap": "absolute",
+    },
     {"group": "region", "fairness": "selection_rate"},
     {"form": "difference", "delta_accuracy": {"a": 0.01, "b": 0.0}},
     {"overall": "population", "protected": "b", "selection": "burden"},
@@ -32,18 +46,33 @@ SHAPES: list[dict[str, Any]] = [
 def make_audit(**options: Any) -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
     return flat_audit(
-        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "dem_female"], draws=500, seed=1, **{"repetitions": 3} | options,
-    )  # fmt: skip
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear",
+        features=["gagne_sum_tm1", "dem_female"],
+        draws=500,
+        seed=1,
+        **{"repetitions": 3} | options,
+    )
 
 
 @cache
 def make_labeled() -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
     return flat_audit(
-        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500, seed=1, **ABOUT,
-    )  # fmt: skip
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear",
+        features=["gagne_sum_tm1", "dem_female"],
+        repetitions=3,
+        draws=500,
+        seed=1,
+        **ABOUT,
+    )
 
 
 def compare_case(**options: Any) -> improvable.Comparison:
@@ -51,17 +80,25 @@ def compare_case(**options: Any) -> improvable.Comparison:
         Case(seed=3, rows=900)
         .frame()
         .with_columns(
-            region=pl.Series(np.random.default_rng(0).choice(["north", "south", "west"], 900)),
+            region=pl.Series(
+                np.random.default_rng(0).choice(["north", "south", "west"], 900)
+            ),
             nobody=pl.Series(np.zeros(900)),
         )
     )
-    asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new"} | options
+    asked: dict[str, Any] = {
+        "group": "group",
+        "status_quo": "now",
+        "candidate": "new",
+    } | options
     return flat_compare(frame, outcome="count", draws=200, **asked)
 
 
 @cache
 def many_groups(count: int) -> improvable.Comparison:
-    """A candidate that is better for every group, and more even, in data with so many groups."""
+    """A candidate that is better for every group, and more even, in data with so many
+    groups.
+    """
     rng = np.random.default_rng(count)
     rows = 900 * count
     group = rng.integers(0, count, rows)
@@ -76,7 +113,12 @@ def many_groups(count: int) -> improvable.Comparison:
         }
     )
     return improvable.compare(
-        frame, outcome="need", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=300)
+        frame,
+        outcome="need",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=300),
     )
 
 
@@ -85,14 +127,29 @@ def make_evil() -> improvable.Comparison:
     frame = Case(seed=3, rows=900).frame().rename({"group": EVIL})
     frame = frame.with_columns(frame[EVIL].replace({"a": EVIL}))
     return flat_compare(
-        frame, outcome="count", group=EVIL, status_quo="now", candidate="new", draws=200, organization=EVIL,
+        frame,
+        outcome="count",
+        group=EVIL,
+        status_quo="now",
+        candidate="new",
+        draws=200,
+        organization=EVIL,
         labels={"count": EVIL},
-    )  # fmt: skip
+    )
 
 
 def estimated(
-    result: improvable.Audit | improvable.Comparison, group: str, algorithm: str, kind: str = "utility"
+    result: improvable.Audit | improvable.Comparison,
+    group: str,
+    algorithm: str,
+    kind: str = "utility",
 ) -> Any:
-    """What reports print of the first utility that has it: the estimate and its interval."""
-    found: Any = next(one for one in result.facts["estimates"] if (one["kind"], one["group"]) == (kind, group))
+    """What reports print of the first utility that has it: the estimate and its
+    interval.
+    """
+    found: Any = next(
+        one
+        for one in result.facts["estimates"]
+        if (one["kind"], one["group"]) == (kind, group)
+    )
     return found[algorithm]

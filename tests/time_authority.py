@@ -34,15 +34,53 @@ def make_authority(folder: Path) -> None:
     (folder / "ext.cnf").write_text(EXTENSIONS)
     (folder / "serial").write_text("01\n")
     new = ["-days", "9", "-newkey", "rsa:2048", "-nodes", "-keyout"]
-    may = ["-addext", "basicConstraints=critical,CA:true", "-addext", "keyUsage=critical,keyCertSign"]
-    openssl(folder, "req", "-x509", *new, "root.key", "-out", "root.pem", "-subj", "/CN=Root", *may)
-    openssl(folder, "req", *new[2:], "tsa.key", "-out", "tsa.csr", "-subj", "/CN=Authority")
-    signed = ["-CA", "root.pem", "-CAkey", "root.key", "-CAcreateserial", "-days", "9", "-extfile", "ext.cnf"]
+    may = [
+        "-addext",
+        "basicConstraints=critical,CA:true",
+        "-addext",
+        "keyUsage=critical,keyCertSign",
+    ]
+    openssl(
+        folder,
+        "req",
+        "-x509",
+        *new,
+        "root.key",
+        "-out",
+        "root.pem",
+        "-subj",
+        "/CN=Root",
+        *may,
+    )
+    openssl(
+        folder, "req", *new[2:], "tsa.key", "-out", "tsa.csr", "-subj", "/CN=Authority"
+    )
+    signed = [
+        "-CA",
+        "root.pem",
+        "-CAkey",
+        "root.key",
+        "-CAcreateserial",
+        "-days",
+        "9",
+        "-extfile",
+        "ext.cnf",
+    ]
     openssl(folder, "x509", "-req", "-in", "tsa.csr", *signed, "-out", "tsa.pem")
 
 
 def answer(folder: Path, query: Path, token: Path) -> None:
-    """What an authority does when it is asked: sign the digest in a query with the time."""
+    """What an authority does when it is asked: sign the digest in a query with the
+    time.
+    """
     openssl(
-        folder, "ts", "-reply", "-config", "tsa.cnf", "-queryfile", str(query.resolve()), "-out", str(token.resolve())
+        folder,
+        "ts",
+        "-reply",
+        "-config",
+        "tsa.cnf",
+        "-queryfile",
+        str(query.resolve()),
+        "-out",
+        str(token.resolve()),
     )

@@ -1,7 +1,9 @@
-"""Ask the local page without a server or a browser: one request after another, redirects followed.
+"""Ask the local page without a server or a browser: one request after another,
+redirects followed.
 
-Short commands run in this process: what they print is the same, and most of the time of a new one is imports. That they
-are processes of their own is tested with the browser and in `tests/web/test_folder.py`.
+Short commands run in this process: what they print is the same, and most of the time of
+a new one is imports. That they are processes of their own is tested with the browser
+and in `tests/web/test_folder.py`.
 """
 
 import asyncio
@@ -34,14 +36,22 @@ class Page:
     @property
     def text(self) -> str:
         """What a person reads in the main part, without the command at its end."""
-        main = self.body.partition('<main id="main">')[2].partition('<section class="command"')[0]
-        without = re.sub(r"<(pre|select)\b.*?</\1>|<p[^>]* hidden>.*?</p>", " ", main, flags=re.S)
+        main = self.body.partition('<main id="main">')[2].partition(
+            '<section class="command"'
+        )[0]
+        without = re.sub(
+            r"<(pre|select)\b.*?</\1>|<p[^>]* hidden>.*?</p>", " ", main, flags=re.S
+        )
         return " ".join(html.unescape(re.sub(r"<[^>]+>", "", without)).split())
 
     @property
     def alert(self) -> str:
         """What it says in red."""
-        found = re.findall(r'<(p|fieldset) class="wrong" role="alert">(.*?)</\1>', self.body, flags=re.S)
+        found = re.findall(
+            r'<(p|fieldset) class="wrong" role="alert">(.*?)</\1>',
+            self.body,
+            flags=re.S,
+        )
         return " ".join(html.unescape(re.sub(r"<[^>]+>", "", one)) for _, one in found)
 
     @property
@@ -49,14 +59,24 @@ class Page:
         return self.body.partition("<title>")[2].partition("</title>")[0]
 
 
-async def in_this_process(words: Sequence[str], folder: Path, module: str = jobs.COMMAND) -> jobs.Finished:
+async def in_this_process(
+    words: Sequence[str], folder: Path, module: str = jobs.COMMAND
+) -> jobs.Finished:
     """What `jobs.run` finds, without a new process."""
     out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as here, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        pytest.MonkeyPatch.context() as here,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         here.chdir(folder)
         for name, value in {"IMPROVABLE_SPELLING": "python", REFUSED: "1"}.items():
             here.setenv(name, value)
-        code = preview.main(words[0], json.loads(words[1])) if module == jobs.PREVIEW else run(list(words))
+        code = (
+            preview.main(words[0], json.loads(words[1]))
+            if module == jobs.PREVIEW
+            else run(list(words))
+        )
     return jobs.Finished(code or 0, out.getvalue(), err.getvalue())
 
 
@@ -88,7 +108,9 @@ class Asker:
         return find_case(self.folder, name)
 
     def columns(self, case: str, **by_name: str) -> dict[str, str]:
-        """A form of the columns' page: outcome, group and algorithm by name, the rest as it is given."""
+        """A form of the columns' page: outcome, group and algorithm by name, the rest
+        as it is given.
+        """
         names = [one["name"] for one in self.case(case).read("columns.json")["columns"]]
         form = {}
         for field, value in by_name.items():
@@ -106,7 +128,9 @@ class Asker:
             return self.get(place)
         return Page(status, path, answered.decode())
 
-    async def _request(self, method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    async def _request(
+        self, method: str, path: str, body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
         sent: list[Message] = []
 
         async def send(message: Message) -> None:
@@ -117,10 +141,25 @@ class Asker:
 
         place, _, query = path.partition("?")
         scope: dict[str, Any] = {
-            "type": "http", "method": method, "path": place, "raw_path": place.encode(), "query_string": query.encode(),
-            "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/x-www-form-urlencoded")],
-            "app": self.app, "server": ("127.0.0.1", 80), "scheme": "http", "http_version": "1.1", "root_path": "",
-        }  # fmt: skip
+            "type": "http",
+            "method": method,
+            "path": place,
+            "raw_path": place.encode(),
+            "query_string": query.encode(),
+            "headers": [
+                (b"host", b"127.0.0.1"),
+                (b"content-type", b"application/x-www-form-urlencoded"),
+            ],
+            "app": self.app,
+            "server": ("127.0.0.1", 80),
+            "scheme": "http",
+            "http_version": "1.1",
+            "root_path": "",
+        }
         await self.app(scope, receive, send)
         pieces = b"".join(one.get("body", b"") for one in sent[1:])
-        return sent[0]["status"], {k.decode(): v.decode() for k, v in sent[0]["headers"]}, pieces
+        return (
+            sent[0]["status"],
+            {k.decode(): v.decode() for k, v in sent[0]["headers"]},
+            pieces,
+        )

@@ -1,7 +1,8 @@
-"""Would a bootstrap-t do better? The same samples, tested by centered draws and by studentized ones.
+"""Would a bootstrap-t do better? The same samples, tested by centered draws and by
+studentized ones.
 
-In a bootstrap-t every draw's deviation is divided by that draw's own standard error, which follows from its influence
-values, and the statistic by the sample's.
+In a bootstrap-t every draw's deviation is divided by that draw's own standard error,
+which follows from its influence values, and the statistic by the sample's.
 """
 
 import numpy as np
@@ -29,7 +30,11 @@ def reversed_tail(make: Make) -> Make:
 
     def exchanged(rng: np.random.Generator) -> Drawn:
         drawn = make(rng)
-        kind = np.select([drawn.kind == ONLY_NOW, drawn.kind == ONLY_NEW], [ONLY_NEW, ONLY_NOW], drawn.kind)
+        kind = np.select(
+            [drawn.kind == ONLY_NOW, drawn.kind == ONLY_NEW],
+            [ONLY_NEW, ONLY_NOW],
+            drawn.kind,
+        )
         return Drawn(drawn.group, kind, drawn.outcome)
 
     return exchanged
@@ -44,7 +49,12 @@ CASES = (
     Hard("counts, 15 selected", "b", 2, few),
     _named("skewed outcome, accuracy"),
     _named("skewed outcome, gap"),
-    Hard("skewed outcome of the candidate", "b", 2, reversed_tail(_named("skewed outcome, accuracy").make)),
+    Hard(
+        "skewed outcome of the candidate",
+        "b",
+        2,
+        reversed_tail(_named("skewed outcome, accuracy").make),
+    ),
     _named("rare outcome, 100 more rows"),
 )
 
@@ -53,10 +63,16 @@ def find(process: Hard, seed: tuple[int, int], draws: int = 400) -> dict[str, fl
     """p-values of the binding component, centered and studentized."""
     rng = np.random.default_rng(seed)
     drawn = process.make(rng)
-    chosen = np.stack([(drawn.kind == BOTH) | (drawn.kind == one) for one in (ONLY_NOW, ONLY_NEW)], axis=1)
+    chosen = np.stack(
+        [(drawn.kind == BOTH) | (drawn.kind == one) for one in (ONLY_NOW, ONLY_NEW)],
+        axis=1,
+    )
     load = chosen.astype(np.float64)
     times = np.concatenate(
-        [np.ones((1, len(load))), rng.multinomial(len(load), np.full(len(load), 1 / len(load)), draws)]
+        [
+            np.ones((1, len(load))),
+            rng.multinomial(len(load), np.full(len(load), 1 / len(load)), draws),
+        ]
     )
     groups = (0, 1) if process.binds == "gap" else ("ab".index(process.binds),)
     value, variance = np.zeros(len(times)), np.zeros(len(times))
@@ -78,8 +94,12 @@ def find(process: Hard, seed: tuple[int, int], draws: int = 400) -> dict[str, fl
     }
 
 
-def _changes(times: FloatArray, load: FloatArray, outcome: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """U1 - U0 in every draw, and its variance: the sum of squared influence values, from moments; (draws,) each."""
+def _changes(
+    times: FloatArray, load: FloatArray, outcome: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """U1 - U0 in every draw, and its variance: the sum of squared influence values,
+    from moments; (draws,) each.
+    """
     both = load.prod(axis=1)
     powers = outcome[:, None] ** np.arange(3)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -87,6 +107,8 @@ def _changes(times: FloatArray, load: FloatArray, outcome: FloatArray) -> tuple[
         shared = times @ (both[:, None] * powers)
         u = first / zeroth
         own = ((second - 2 * u * first + u**2 * zeroth) / zeroth**2).sum(axis=1)
-        common = shared[:, 2] - u.sum(axis=1) * shared[:, 1] + u.prod(axis=1) * shared[:, 0]
+        common = (
+            shared[:, 2] - u.sum(axis=1) * shared[:, 1] + u.prod(axis=1) * shared[:, 0]
+        )
         variance = own - 2 * common / zeroth.prod(axis=1)
     return u[:, 1] - u[:, 0], np.maximum(variance, 0.0)

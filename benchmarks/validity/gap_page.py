@@ -1,8 +1,19 @@
-"""The sections of the validity page on the two gap statistics, and on the paper's claim that rests on one of them."""
+"""The sections of the validity page on the two gap statistics, and on the paper's claim
+that rests on one of them.
+"""
 
 from collections.abc import Sequence
 
-from validity.page_parts import Studies, Study, exceeds, part, pooled, shown, table, times
+from validity.page_parts import (
+    Studies,
+    Study,
+    exceeds,
+    part,
+    pooled,
+    shown,
+    table,
+    times,
+)
 from validity.schemes import REPETITIONS
 from validity.study import ALPHA, Rate
 
@@ -42,37 +53,53 @@ def verdict(one: Rate) -> str:
 
 
 def gaps_above(found: Studies) -> list[str]:
-    """Where the signed statistic is above its level by more than three Monte Carlo errors."""
+    """Where the signed statistic is above its level by more than three Monte Carlo
+    errors.
+    """
     out = []
     for study, level in (("gap", ALPHA), ("gap of an audit", ALPHA / 2)):
-        high = [name for name, one in found[study].items() if exceeds(one.below("signed alone", level))]
+        high = [
+            name
+            for name, one in found[study].items()
+            if exceeds(one.below("signed alone", level))
+        ]
         out += [f"the application, {name.replace('/', ' at Δ_f = ')}" for name in high]
     return out
 
 
 def audit_gap(found: Studies, delta: float, what: str, turned: bool = False) -> Rate:
-    return found["gap of an audit"][f"gap of an audit{' turned' * turned}/{delta:g}"].below(what, ALPHA / 2)
+    return found["gap of an audit"][
+        f"gap of an audit{' turned' * turned}/{delta:g}"
+    ].below(what, ALPHA / 2)
 
 
 def gaps_say(found: Studies) -> str:
     return f"""\
 - The paper's statistic, `gap="absolute"`, has the right level where gaps are many standard errors wide, and a wrong one
   near perfect fairness: in one comparison [of the application's
-  size](#the-two-gap-statistics-at-the-size-of-the-application), {worst(found["gap"], "gap")}."""
+  size](#the-two-gap-statistics-at-the-size-of-the-application), {worst(found["gap"], "gap")}."""  # noqa: E501
 
 
 def claim_says(found: Studies) -> str:
-    absolute, signed = (audit_gap(found, CLAIM, f"{gap} alone") for gap in ("absolute", "signed"))
-    turned, signed_turned = (audit_gap(found, CLAIM, f"{gap} alone", True) for gap in ("absolute", "signed"))
+    absolute, signed = (
+        audit_gap(found, CLAIM, f"{gap} alone") for gap in ("absolute", "signed")
+    )
+    turned, signed_turned = (
+        audit_gap(found, CLAIM, f"{gap} alone", True) for gap in ("absolute", "signed")
+    )
     return f"""\
 - The paper's claim that the gap can be cut by 64% rests on that statistic. If the gap were in truth cut by exactly 64%,
   an audit by the paper's split would claim more with probability {shown(absolute)} where black patients stay ahead,
   and {shown(turned)} where white patients are ahead under the candidate. With the signed statistic it would
-  with probability {shown(signed)} and {shown(signed_turned)}. More on that [below](#is-the-claim-of-64-safe)."""
+  with probability {shown(signed)} and {shown(signed_turned)}. More on that [below](#is-the-claim-of-64-safe)."""  # noqa: E501
 
 
 def gap_section(found: Studies) -> str:
-    early = [one.below("signed alone", ALPHA) for name, one in found["gap"].items() if float(name.split("/")[1]) <= 0.5]
+    early = [
+        one.below("signed alone", ALPHA)
+        for name, one in found["gap"].items()
+        if float(name.split("/")[1]) <= 0.5
+    ]
     return f"""## The two gap statistics at the size of the application
 
 Held-out rows are as many as in the paper's application: 24,392 of 48,784, of whom 11.4% are black. Shares selected, how
@@ -98,13 +125,19 @@ An audit by the paper's split, the median of {REPETITIONS} repetitions at 2.5%,
 
 {gap_table(found["gap of an audit"], "gap of an audit")}
 
-"""
+"""  # noqa: E501
 
 
 def claim_section(found: Studies) -> str:
-    absolute, signed = (audit_gap(found, CLAIM, f"{gap} alone") for gap in ("absolute", "signed"))
-    turned, signed_turned = (audit_gap(found, CLAIM, f"{gap} alone", True) for gap in ("absolute", "signed"))
-    whole, whole_turned = (audit_gap(found, CLAIM, "absolute whole", way) for way in (False, True))
+    absolute, signed = (
+        audit_gap(found, CLAIM, f"{gap} alone") for gap in ("absolute", "signed")
+    )
+    turned, signed_turned = (
+        audit_gap(found, CLAIM, f"{gap} alone", True) for gap in ("absolute", "signed")
+    )
+    whole, whole_turned = (
+        audit_gap(found, CLAIM, "absolute whole", way) for way in (False, True)
+    )
     one_repetition = found["gap"][f"gap/{CLAIM:g}"].below("absolute alone", ALPHA)
     at_zero = audit_gap(found, 0.0, "absolute alone")
     return f"""## Is the claim of 64% safe?
@@ -131,20 +164,29 @@ above simulate.
 This is about the procedure, not about the hospital: the paper's own estimates (gaps of 0.09 to 0.43 against 1.19 to
 1.61) point to a reduction larger than 64%.
 
-"""
+"""  # noqa: E501
 
 
 def claim_words(alone: Sequence[Rate], whole: Sequence[Rate]) -> str:
-    most = {name: f"{max(one.share for one in rates):.1%}" for name, rates in (("a", alone), ("w", whole))}
-    if min(one.samples for one in (*alone, *whole)) < ENOUGH and not any(exceeds(one) for one in (*alone, *whole)):
+    most = {
+        name: f"{max(one.share for one in rates):.1%}"
+        for name, rates in (("a", alone), ("w", whole))
+    }
+    if min(one.samples for one in (*alone, *whole)) < ENOUGH and not any(
+        exceeds(one) for one in (*alone, *whole)
+    ):
         return "There are too few samples so far to say whether the claim is safe."
     if any(exceeds(one) for one in whole):
         return (
-            f"So the claim is not safe: its error is up to {most['w']}, with gains in accuracy like the application's."
+            f"So the claim is not safe: its error is up to {most['w']}, with gains in "
+            "accuracy like the application's."
         )
     if any(exceeds(one) for one in alone):
         return f"""So the claim is on the edge. With gains in accuracy like the application's, the whole test errs in
 up to {most["w"]} of audits: about its level, with nothing to spare. Where gains in accuracy are beyond doubt, so that
 only the gap decides, it errs in up to {most["a"]}: above its level. What holds the error down is the caution of the
-median, not the statistic, and larger claims are worse: see 0.8 in the table."""
-    return "So the simulation does not show the claim to be unsafe: the caution of the median makes up for the fold."
+median, not the statistic, and larger claims are worse: see 0.8 in the table."""  # noqa: E501
+    return (
+        "So the simulation does not show the claim to be unsafe: the caution of the "
+        "median makes up for the fold."
+    )

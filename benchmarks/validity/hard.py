@@ -1,7 +1,9 @@
-"""Processes in which few effective rows, or a choice made on the tested rows, would break the level; and their levels.
+"""Processes in which few effective rows, or a choice made on the tested rows, would
+break the level; and their levels.
 
-Samples go straight to the inference layer: contributions of the calibration utility, cells, draws, p-values, cautions.
-In each process one component of the null holds with equality and all others are far from theirs.
+Samples go straight to the inference layer: contributions of the calibration utility,
+cells, draws, p-values, cautions. In each process one component of the null holds with
+equality and all others are far from theirs.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +34,8 @@ Make = Callable[[np.random.Generator], "Drawn"]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A sample: what each row's group, kind (who selects it) and outcome are, and how it was drawn.
+    """A sample: what each row's group, kind (who selects it) and outcome are, and how
+    it was drawn.
 
     Attributes
     ----------
@@ -43,7 +46,8 @@ class Drawn:
     stratum : array of int, optional
         Of the design, by cluster.
     positives : bool
-        Whether all rows should be selected, and what is measured is the rate at which they are; else calibration.
+        Whether all rows should be selected, and what is measured is the rate at which
+        they are; else calibration.
     """
 
     group: IntArray
@@ -56,11 +60,18 @@ class Drawn:
 
     def vectors(self) -> FloatArray:
         """What each row contributes."""
-        chosen = np.stack([(self.kind == BOTH) | (self.kind == one) for one in (ONLY_NOW, ONLY_NEW)], axis=1)
+        chosen = np.stack(
+            [(self.kind == BOTH) | (self.kind == one) for one in (ONLY_NOW, ONLY_NEW)],
+            axis=1,
+        )
         if self.positives:
-            return np.stack([chosen, np.ones(chosen.shape)], axis=2).reshape(len(self.group), 4)
+            return np.stack([chosen, np.ones(chosen.shape)], axis=2).reshape(
+                len(self.group), 4
+            )
         load = chosen * (1.0 if self.weight is None else self.weight[:, None])
-        return np.stack([load * self.outcome[:, None], load], axis=2).reshape(len(self.group), 4)
+        return np.stack([load * self.outcome[:, None], load], axis=2).reshape(
+            len(self.group), 4
+        )
 
     def counted(self, groups: int) -> list[Cells]:
         """Cells by stratum of the design."""
@@ -68,7 +79,10 @@ class Drawn:
         if self.cluster is None:
             return [count(vectors, self.group, groups)]
         pooled = pool_clusters(vectors, self.group, self.cluster, groups)
-        return [count(part, np.zeros(len(part), dtype=np.int64), 1) for part in self._by_stratum(pooled)]
+        return [
+            count(part, np.zeros(len(part), dtype=np.int64), 1)
+            for part in self._by_stratum(pooled)
+        ]
 
     def rows(self, groups: int) -> tuple[Cells, IntArray, RowsInClusters | None]:
         """Cells of single rows, the cluster of each, and both as drawing wants them."""
@@ -87,7 +101,11 @@ class Drawn:
         return cells, cluster, RowsInClusters(cells, cluster, stratum[cluster])
 
     def _by_stratum(self, clusters: FloatArray | IntArray) -> list[Any]:
-        stratum = np.zeros(len(clusters), dtype=np.int64) if self.stratum is None else self.stratum
+        stratum = (
+            np.zeros(len(clusters), dtype=np.int64)
+            if self.stratum is None
+            else self.stratum
+        )
         return [clusters[stratum == one] for one in np.unique(stratum)]
 
 
@@ -104,7 +122,8 @@ class Hard:
     make : callable
         From a generator to a sample under the null.
     caution : str
-        How the kind of the caution begins that names the reason; empty where the level is to be right without one.
+        How the kind of the caution begins that names the reason; empty where the level
+        is to be right without one.
     better : callable, optional
         From a generator to a sample in which the claim is true.
     claim : Claim
@@ -123,8 +142,12 @@ def names(groups: int) -> tuple[str, ...]:
     return tuple("abcdefghij"[:groups])
 
 
-def evidence_of(strata: Sequence[Cells], groups: int, *, given: bool = False) -> Evidence:
-    """What `compare` has of a sample before it is drawn from; `given`: the reference pair as if it were."""
+def evidence_of(
+    strata: Sequence[Cells], groups: int, *, given: bool = False
+) -> Evidence:
+    """What `compare` has of a sample before it is drawn from; `given`: the reference
+    pair as if it were.
+    """
     shape = (groups, 1, 2, 2)
     sums = np.sum([cells.sums() for cells in strata], axis=0).reshape(shape)
     return Evidence(
@@ -140,19 +163,32 @@ def evidence_of(strata: Sequence[Cells], groups: int, *, given: bool = False) ->
     )
 
 
-def drawn_from(evidence: Evidence, drawable: Drawable, draws: int, seed: np.random.SeedSequence) -> Evidence:
-    return replace(evidence, draws=drawable.draw(evidence.sums, draws, seed), linear=drawable.linear)
+def drawn_from(
+    evidence: Evidence, drawable: Drawable, draws: int, seed: np.random.SeedSequence
+) -> Evidence:
+    return replace(
+        evidence,
+        draws=drawable.draw(evidence.sums, draws, seed),
+        linear=drawable.linear,
+    )
 
 
-def find(process: Hard, seed: tuple[int, int], draws: int = DRAWS, *, better: bool = False) -> dict[str, float]:
-    """The binding component's p-value, plain and as the package has it ("mended"), and the cautions that fire.
+def find(
+    process: Hard, seed: tuple[int, int], draws: int = DRAWS, *, better: bool = False
+) -> dict[str, float]:
+    """The binding component's p-value, plain and as the package has it ("mended"), and
+    the cautions that fire.
 
     Under the null or, where `better`, where the claim is true.
     """
     claim = process.claim
 
     def p_of(assessment: Assessment) -> float:
-        return assessment.p_fairness if process.binds == "gap" else assessment.p_accuracy[process.binds]
+        return (
+            assessment.p_fairness
+            if process.binds == "gap"
+            else assessment.p_accuracy[process.binds]
+        )
 
     make = process.better if better else process.make
     assert make is not None
@@ -163,7 +199,11 @@ def find(process: Hard, seed: tuple[int, int], draws: int = DRAWS, *, better: bo
     drawable = prepare(before, claim, strata, clustered, rows)
     uncorrected = evidence_of(strata, process.groups, given=True)
     found = {
-        "plain": p_of(assess(drawn_from(uncorrected, plain(strata, clustered), draws, chance), claim)),
+        "plain": p_of(
+            assess(
+                drawn_from(uncorrected, plain(strata, clustered), draws, chance), claim
+            )
+        ),
         "mended": p_of(assess(drawn_from(before, drawable, draws, chance), claim)),
     }
     differing = differing_rows(before, cells, cluster if clustered else None)
@@ -171,28 +211,50 @@ def find(process: Hard, seed: tuple[int, int], draws: int = DRAWS, *, better: bo
     return {**found, **{f"caution: {one.kind.split()[0]}": 1.0 for one in cautions}}
 
 
-def tied(before: list[float], after: list[float], rows: int, picky: float = 0.1) -> Make:
-    """Groups with the means given; the status quo selects few rows, the candidate many, whose outcomes hardly vary."""
+def tied(
+    before: list[float], after: list[float], rows: int, picky: float = 0.1
+) -> Make:
+    """Groups with the means given; the status quo selects few rows, the candidate many,
+    whose outcomes hardly vary.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         group = rng.integers(0, len(before), rows)
-        kind = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], rows, p=[0.1 - picky / 2, 0.0, picky, 0.9 - picky / 2])
+        kind = rng.choice(
+            [NEITHER, BOTH, ONLY_NOW, ONLY_NEW],
+            rows,
+            p=[0.1 - picky / 2, 0.0, picky, 0.9 - picky / 2],
+        )
         sure = np.array(after)[group] + rng.choice([-0.5, 0.5], rows)
-        return Drawn(group, kind, np.where(kind == ONLY_NOW, rng.poisson(np.array(before)[group]), sure))
+        return Drawn(
+            group,
+            kind,
+            np.where(kind == ONLY_NOW, rng.poisson(np.array(before)[group]), sure),
+        )
 
     return make
 
 
 def rare(more: int, rate: float = 0.97, now: int = 400) -> Make:
-    """The candidate approves about so many more rows of group b, which repay at the same rate."""
+    """The candidate approves about so many more rows of group b, which repay at the
+    same rate.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
-        group = np.concatenate([np.zeros(600), np.ones(2 * now + more)]).astype(np.int64)
+        group = np.concatenate([np.zeros(600), np.ones(2 * now + more)]).astype(
+            np.int64
+        )
         whole = 2 * now + more
         kind = np.where(
             group == 0,
-            rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], len(group), p=[0.2, 0.2, 0.3, 0.3]),
-            rng.choice([NEITHER, BOTH, ONLY_NEW], len(group), p=[now / whole, now / whole, more / whole]),
+            rng.choice(
+                [NEITHER, BOTH, ONLY_NOW, ONLY_NEW], len(group), p=[0.2, 0.2, 0.3, 0.3]
+            ),
+            rng.choice(
+                [NEITHER, BOTH, ONLY_NEW],
+                len(group),
+                p=[now / whole, now / whole, more / whole],
+            ),
         )
         chance = np.where(group == 1, rate, np.where(kind == ONLY_NEW, 0.9, 0.3))
         return Drawn(group, kind, (rng.random(len(group)) < chance).astype(np.float64))
@@ -201,10 +263,12 @@ def rare(more: int, rate: float = 0.97, now: int = 400) -> Make:
 
 
 def skewed(tail: float, binds: str, rows: int = 300) -> Make:
-    """The status quo's own picks in group b have lognormal outcomes, all others normal ones with the same mean.
+    """The status quo's own picks in group b have lognormal outcomes, all others normal
+    ones with the same mean.
 
-    Where the gap binds, group a stands three such means higher under either algorithm, so that a status quo whose picks
-    in b happen to miss the tail has a gap that looks too wide.
+    Where the gap binds, group a stands three such means higher under either algorithm,
+    so that a status quo whose picks in b happen to miss the tail has a gap that looks
+    too wide.
     """
 
     def make(rng: np.random.Generator) -> Drawn:
@@ -212,7 +276,9 @@ def skewed(tail: float, binds: str, rows: int = 300) -> Make:
         kind = rng.choice(4, rows, p=[0.4, 0.2, 0.2, 0.2])
         mean = float(np.exp(tail**2 / 2))
         leans = (group == 1) & (kind == ONLY_NOW)
-        outcome = np.where(leans, rng.lognormal(0, tail, rows), rng.normal(mean, 0.5 * mean, rows))
+        outcome = np.where(
+            leans, rng.lognormal(0, tail, rows), rng.normal(mean, 0.5 * mean, rows)
+        )
         if binds == "gap":
             outcome += 3 * mean * (group == 0)
         return Drawn(group, kind, outcome)
@@ -220,8 +286,12 @@ def skewed(tail: float, binds: str, rows: int = 300) -> Make:
     return make
 
 
-def clustered(clusters: int, size: int = 20, lean: bool = False, strata: int = 0) -> Make:
-    """The rows of a cluster share how high outcomes of either algorithm's own picks are; accuracy of b binds."""
+def clustered(
+    clusters: int, size: int = 20, lean: bool = False, strata: int = 0
+) -> Make:
+    """The rows of a cluster share how high outcomes of either algorithm's own picks
+    are; accuracy of b binds.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         cluster = np.repeat(np.arange(clusters), size)
@@ -235,7 +305,9 @@ def clustered(clusters: int, size: int = 20, lean: bool = False, strata: int = 0
         else:
             now, new = rng.normal(0, 1.2, (2, clusters))
         outcome = 6 + rng.normal(0, 2, rows)
-        outcome += np.where(kind == ONLY_NOW, now[cluster], 0) + np.where(kind == ONLY_NEW, new[cluster], 0)
+        outcome += np.where(kind == ONLY_NOW, now[cluster], 0) + np.where(
+            kind == ONLY_NEW, new[cluster], 0
+        )
         if stratum is not None:
             outcome += (2.0 * stratum / strata)[cluster]
         return Drawn(group, kind, outcome, cluster=cluster, stratum=stratum)
@@ -244,7 +316,9 @@ def clustered(clusters: int, size: int = 20, lean: bool = False, strata: int = 0
 
 
 def weighted(index: float, rows: int = 400) -> Make:
-    """Pareto weights that have nothing to do with 0/1 outcomes; about 80 of group b are selected by either."""
+    """Pareto weights that have nothing to do with 0/1 outcomes; about 80 of group b are
+    selected by either.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         group = rng.integers(0, 2, rows)
@@ -271,20 +345,34 @@ def in_households(make: Make) -> Make:
     def again(rng: np.random.Generator) -> Drawn:
         drawn = make(rng)
         pairs = len(drawn.group) // 2
-        group, kind = (np.repeat(one[: 2 * pairs : 2], 2) for one in (drawn.group, drawn.kind))
-        return Drawn(group, kind, drawn.outcome[: 2 * pairs], cluster=np.repeat(np.arange(pairs), 2))
+        group, kind = (
+            np.repeat(one[: 2 * pairs : 2], 2) for one in (drawn.group, drawn.kind)
+        )
+        return Drawn(
+            group,
+            kind,
+            drawn.outcome[: 2 * pairs],
+            cluster=np.repeat(np.arange(pairs), 2),
+        )
 
     return again
 
 
-def unequal(sizes: Callable[[np.random.Generator], IntArray], gain: float = 0.0) -> Make:
-    """Clusters of such sizes, whose rows share how high outcomes of either algorithm's own picks are."""
+def unequal(
+    sizes: Callable[[np.random.Generator], IntArray], gain: float = 0.0
+) -> Make:
+    """Clusters of such sizes, whose rows share how high outcomes of either algorithm's
+    own picks are.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         size = sizes(rng)
         cluster = np.repeat(np.arange(len(size)), size)
         rows = len(cluster)
-        kind, group = rng.choice(4, rows, p=[0.4, 0.2, 0.2, 0.2]), rng.integers(0, 2, rows)
+        kind, group = (
+            rng.choice(4, rows, p=[0.4, 0.2, 0.2, 0.2]),
+            rng.integers(0, 2, rows),
+        )
         now, new = rng.normal(0, 1.2, (2, len(size)))
         outcome = 6 + rng.normal(0, 2, rows)
         outcome += np.where(kind == ONLY_NOW, now[cluster], 0)
@@ -294,7 +382,9 @@ def unequal(sizes: Callable[[np.random.Generator], IntArray], gain: float = 0.0)
     return make
 
 
-def one_large(clusters: int, share: float, size: int = 12) -> Callable[[np.random.Generator], IntArray]:
+def one_large(
+    clusters: int, share: float, size: int = 12
+) -> Callable[[np.random.Generator], IntArray]:
     """Clusters of one size, but for one that has a share of all rows."""
     large = round(share / (1 - share) * size * (clusters - 1))
     return lambda _: np.array([large] + [size] * (clusters - 1))
@@ -305,7 +395,8 @@ def lognormal_sizes(clusters: int) -> Callable[[np.random.Generator], IntArray]:
 
 
 def dear(chance: float, more: float, picks: int = 30, rows: int = 300) -> Make:
-    """About so many own picks of the candidate in group b, of which few cost much more; lower outcomes are better.
+    """About so many own picks of the candidate in group b, of which few cost much more;
+    lower outcomes are better.
 
     Outcomes are turned, so that higher is better. All means are the same.
     """
@@ -313,42 +404,75 @@ def dear(chance: float, more: float, picks: int = 30, rows: int = 300) -> Make:
     def make(rng: np.random.Generator) -> Drawn:
         group = rng.integers(0, 2, rows)
         share = 2 * picks / rows
-        kind = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], rows, p=[0.4, 0.6 - 2 * share, share, share])
+        kind = rng.choice(
+            [NEITHER, BOTH, ONLY_NOW, ONLY_NEW],
+            rows,
+            p=[0.4, 0.6 - 2 * share, share, share],
+        )
         outcome = rng.normal(10, 1, rows)
         mine = (group == 1) & (kind == ONLY_NEW)
-        outcome -= np.where(mine, more * (rng.random(rows) < chance) - more * chance, 0.0)
+        outcome -= np.where(
+            mine, more * (rng.random(rows) < chance) - more * chance, 0.0
+        )
         return Drawn(group, kind, outcome)
 
     return make
 
 
 def lognormal_picks(picks: int, tail: float, rows: int = 300) -> Make:
-    """About so many own picks of the status quo in group b have lognormal outcomes; all means are the same."""
+    """About so many own picks of the status quo in group b have lognormal outcomes; all
+    means are the same.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         group, share = rng.integers(0, 2, rows), 2 * picks / rows
-        kind = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], rows, p=[0.4, 0.6 - 2 * share, share, share])
+        kind = rng.choice(
+            [NEITHER, BOTH, ONLY_NOW, ONLY_NEW],
+            rows,
+            p=[0.4, 0.6 - 2 * share, share, share],
+        )
         mean = float(np.exp(tail**2 / 2))
         leans = (group == 1) & (kind == ONLY_NOW)
-        return Drawn(group, kind, np.where(leans, rng.lognormal(0, tail, rows), rng.normal(mean, 0.5, rows)))
+        return Drawn(
+            group,
+            kind,
+            np.where(leans, rng.lognormal(0, tail, rows), rng.normal(mean, 0.5, rows)),
+        )
 
     return make
 
 
-def near_one(rows: int, rate: float, margin: float, correlation: float = 0.0, better: bool = False) -> Make:
-    """Group b has so many positives; the candidate's rate is short of the status quo's by all of the margin, or equal.
+def near_one(
+    rows: int,
+    rate: float,
+    margin: float,
+    correlation: float = 0.0,
+    better: bool = False,
+) -> Make:
+    """Group b has so many positives; the candidate's rate is short of the status quo's
+    by all of the margin, or equal.
 
     Group a is large, and the candidate is far better there.
     """
 
     def make(rng: np.random.Generator) -> Drawn:
         new = rate if better else rate * (1 - margin)
-        together = rate * new + correlation * float(np.sqrt(rate * (1 - rate) * new * (1 - new)))
-        shares = np.maximum([1 - rate - new + together, together, rate - together, new - together], 0)
-        few = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], rows, p=shares / shares.sum())
-        many = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], 2_000, p=[0.1, 0.5, 0.1, 0.3])
+        together = rate * new + correlation * float(
+            np.sqrt(rate * (1 - rate) * new * (1 - new))
+        )
+        shares = np.maximum(
+            [1 - rate - new + together, together, rate - together, new - together], 0
+        )
+        few = rng.choice(
+            [NEITHER, BOTH, ONLY_NOW, ONLY_NEW], rows, p=shares / shares.sum()
+        )
+        many = rng.choice(
+            [NEITHER, BOTH, ONLY_NOW, ONLY_NEW], 2_000, p=[0.1, 0.5, 0.1, 0.3]
+        )
         group = np.repeat([0, 1], [len(many), rows])
-        return Drawn(group, np.concatenate([many, few]), np.ones(len(group)), positives=True)
+        return Drawn(
+            group, np.concatenate([many, few]), np.ones(len(group)), positives=True
+        )
 
     return make
 
@@ -359,12 +483,18 @@ def spread(groups: int, top: float, low: float) -> list[float]:
 
 
 def one_wide(groups: int, width: float) -> list[float]:
-    """A candidate whose gap is between the first group and the second, all others halfway."""
+    """A candidate whose gap is between the first group and the second, all others
+    halfway.
+    """
     return [12 + width / 2, 12 - width / 2] + [12.0] * (groups - 2)
 
 
-def ties(name: str, before: list[float], width: float = 2.0, smaller: float = 1.2) -> Hard:
-    """Ties for the widest gap: about 100 of each group are selected by the status quo, 1,750 by the candidate."""
+def ties(
+    name: str, before: list[float], width: float = 2.0, smaller: float = 1.2
+) -> Hard:
+    """Ties for the widest gap: about 100 of each group are selected by the status quo,
+    1,750 by the candidate.
+    """
     groups = len(before)
     rows = 2_000 * groups
     return Hard(
@@ -377,24 +507,56 @@ def ties(name: str, before: list[float], width: float = 2.0, smaller: float = 1.
 
 
 MARGINS = (
-    (60, 0.98, 0.05, 0.0), (100, 0.98, 0.05, 0.0), (400, 0.98, 0.05, 0.0), (60, 0.95, 0.1, 0.0), (60, 0.98, 0.05, 0.4),
-    (60, 0.95, 0.1, 0.4), (200, 0.95, 0.1, 0.0), (60, 0.8, 0.1, 0.0), (100, 0.95, 0.05, 0.6), (100, 0.9, 0.1, 0.7),
-    (200, 0.98, 0.02, 0.5), (400, 0.99, 0.02, 0.3),
-)  # fmt: skip
+    (60, 0.98, 0.05, 0.0),
+    (100, 0.98, 0.05, 0.0),
+    (400, 0.98, 0.05, 0.0),
+    (60, 0.95, 0.1, 0.0),
+    (60, 0.98, 0.05, 0.4),
+    (60, 0.95, 0.1, 0.4),
+    (200, 0.95, 0.1, 0.0),
+    (60, 0.8, 0.1, 0.0),
+    (100, 0.95, 0.05, 0.6),
+    (100, 0.9, 0.1, 0.7),
+    (200, 0.98, 0.02, 0.5),
+    (400, 0.99, 0.02, 0.3),
+)
 HARD = (
-    replace(ties("two groups, no gap", [6, 6], 0.0), better=tied([6.4, 5.5], [12, 12], 4_000, 0.05)),
+    replace(
+        ties("two groups, no gap", [6, 6], 0.0),
+        better=tied([6.4, 5.5], [12, 12], 4_000, 0.05),
+    ),
     ties("three groups, two tied", [6, 6, 4]),
     ties("three groups, 1 se apart", [6, 5.65, 4]),
     ties("four groups tied", spread(4, 6, 4)),
     ties("six groups nearly tied", [6, 6, 5.9, 4.1, 4, 4]),
     ties("eight groups tied", spread(8, 6, 4)),
     *(
-        Hard(f"rare outcome, {m} more rows", "b", 2, rare(m), "differing" if m == 20 else "")
+        Hard(
+            f"rare outcome, {m} more rows",
+            "b",
+            2,
+            rare(m),
+            "differing" if m == 20 else "",
+        )
         for m in (20, 50, 100, 200)
     ),
-    *(Hard(f"the same, {m} rows, written 1/2", "b", 2, recoded(rare(m), 1, 2)) for m in (20, 50)),
-    *(Hard(f"the same, {m} rows, a net return of 8 or -60", "b", 2, recoded(rare(m), -60, 8)) for m in (20, 50)),
-    *(Hard(f"the same, {m} rows, households of two", "b", 2, in_households(rare(m))) for m in (20, 50)),
+    *(
+        Hard(f"the same, {m} rows, written 1/2", "b", 2, recoded(rare(m), 1, 2))
+        for m in (20, 50)
+    ),
+    *(
+        Hard(
+            f"the same, {m} rows, a net return of 8 or -60",
+            "b",
+            2,
+            recoded(rare(m), -60, 8),
+        )
+        for m in (20, 50)
+    ),
+    *(
+        Hard(f"the same, {m} rows, households of two", "b", 2, in_households(rare(m)))
+        for m in (20, 50)
+    ),
     Hard("2% of 30 own picks cost 50 more", "b", 2, dear(0.02, 50), "differing"),
     Hard("1% of 30 own picks cost 100 more", "b", 2, dear(0.01, 100), "differing"),
     Hard("30 lognormal own picks", "b", 2, lognormal_picks(30, 1.0), "differing"),
@@ -410,7 +572,10 @@ HARD = (
     ),
     *(
         Hard(
-            f"no worse by {margin:.0%}, rate {rate}, {n} rows{f', correlation {rho}' if rho else ''}",
+            (
+                f"no worse by {margin:.0%}, rate {rate}, {n} "
+                f"rows{f', correlation {rho}' if rho else ''}"
+            ),
             "b",
             2,
             near_one(n, rate, margin, rho),
@@ -419,29 +584,43 @@ HARD = (
         )
         for n, rate, margin, rho in MARGINS
     ),
-    *(Hard(f"{n} clusters", "b", 2, clustered(n), "few" if n < 30 else "") for n in (10, 12, 15, 20, 30, 60)),
+    *(
+        Hard(f"{n} clusters", "b", 2, clustered(n), "few" if n < 30 else "")
+        for n in (10, 12, 15, 20, 30, 60)
+    ),
     Hard("12 clusters, skewed", "b", 2, clustered(12, lean=True), "few"),
     Hard("20 strata of 2 clusters", "b", 2, clustered(40, strata=20), "few"),
     Hard("12 strata of 3 clusters", "b", 2, clustered(36, strata=12), "few"),
     *(
-        Hard(f"Pareto weights, index {a:g}", "b", 2, weighted(a), "weights" if a == 1.2 else "")
+        Hard(
+            f"Pareto weights, index {a:g}",
+            "b",
+            2,
+            weighted(a),
+            "weights" if a == 1.2 else "",
+        )
         for a in (3, 2, 1.5, 1.2)
     ),
 )
 
 
-def absolute_at_zero(errors: float, correlation: float, seed: tuple[int, int], draws: int = 1_000) -> dict[str, float]:
-    """The absolute statistic's p-value of "the gap is smaller" where it is as wide, the other group being ahead.
+def absolute_at_zero(
+    errors: float, correlation: float, seed: tuple[int, int], draws: int = 1_000
+) -> dict[str, float]:
+    """The absolute statistic's p-value of "the gap is smaller" where it is as wide, the
+    other group being ahead.
 
-    In the normal limit, both gaps having a standard error of one: the status quo's is `errors`, the candidate's minus
-    that.
+    In the normal limit, both gaps having a standard error of one: the status quo's is
+    `errors`, the candidate's minus that.
     """
     rng = np.random.default_rng([*seed, int(10 * errors), int(10 * correlation)])
     root = np.linalg.cholesky(np.array([[1.0, correlation], [correlation, 1.0]]))
     gap = np.array([errors, -errors]) + root @ rng.standard_normal(2)
     drawn = np.abs(gap + rng.standard_normal((draws, 2)) @ root.T)
     statistic = abs(gap[1]) - abs(gap[0])
-    return {"absolute": float(np.mean(drawn[:, 1] - drawn[:, 0] - statistic <= statistic))}
+    return {
+        "absolute": float(np.mean(drawn[:, 1] - drawn[:, 0] - statistic <= statistic))
+    }
 
 
 GAINS = {"a": (6.0, 6.8), "b": (4.5, 6.0)}
@@ -449,21 +628,44 @@ GAINS = {"a": (6.0, 6.8), "b": (4.5, 6.0)}
 
 
 def wrong_bounds(seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
-    """1 where some bound that is printed of one comparison is above the truth: separate bounds, and simultaneous."""
-    truth = {f"accuracy of {g}": after / before - 1 for g, (before, after) in GAINS.items()}
+    """1 where some bound that is printed of one comparison is above the truth: separate
+    bounds, and simultaneous.
+    """
+    truth = {
+        f"accuracy of {g}": after / before - 1 for g, (before, after) in GAINS.items()
+    }
     before, after = (GAINS["a"][t] - GAINS["b"][t] for t in (0, 1))
     truth |= {"accuracy": min(truth.values()), "fairness": 1 - after / before}
     rng = np.random.default_rng(seed)
-    group, kind = rng.integers(0, 2, 2_000), rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], 2_000)
+    group, kind = (
+        rng.integers(0, 2, 2_000),
+        rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], 2_000),
+    )
     now, new = np.array([GAINS["a"], GAINS["b"]])[group].T
     shared = (now + new) / 2  # half of either algorithm's picks are both's
-    mean = np.select([kind == ONLY_NOW, kind == ONLY_NEW], [2 * now - shared, 2 * new - shared], shared)
+    mean = np.select(
+        [kind == ONLY_NOW, kind == ONLY_NEW],
+        [2 * now - shared, 2 * new - shared],
+        shared,
+    )
     drawn = Drawn(group, kind, rng.poisson(mean).astype(np.float64))
     strata = drawn.counted(2)
     without = evidence_of(strata, 2)
-    evidence = drawn_from(without, prepare(without, Claim(), strata, False), draws, np.random.SeedSequence(seed))
-    front = Frontier((critical_deltas(evidence, Claim()),), ALPHA, "ratio", "signed", names(2))
+    evidence = drawn_from(
+        without,
+        prepare(without, Claim(), strata, False),
+        draws,
+        np.random.SeedSequence(seed),
+    )
+    front = Frontier(
+        (critical_deltas(evidence, Claim()),), ALPHA, "ratio", "signed", names(2)
+    )
     return {
-        name: float(any(bound.value > max(0.0, truth[bound.what]) for bound in front.bounds(simultaneous=together)))
+        name: float(
+            any(
+                bound.value > max(0.0, truth[bound.what])
+                for bound in front.bounds(simultaneous=together)
+            )
+        )
         for name, together in (("each", False), ("all", True))
     }

@@ -8,7 +8,15 @@ from validity.bootstrap_t import CASES
 from validity.hard import HARD, Hard
 from validity.held_out import HELD_OUT
 from validity.page_parts import Study, exceeds, part, shown, table, times
-from validity.reference_pair import CANDIDATES, LEVELS, LIMITS, NARROWER, TESTS, UNITS, Limit
+from validity.reference_pair import (
+    CANDIDATES,
+    LEVELS,
+    LIMITS,
+    NARROWER,
+    TESTS,
+    UNITS,
+    Limit,
+)
 from validity.study import ALPHA, Found, Rate
 
 FIRES = 0.95
@@ -16,24 +24,46 @@ MOST = 0.06
 """A level above this must have a caution beside it."""
 
 
-def hard_table(processes: Sequence[Hard], levels: Mapping[str, Found], powers: Mapping[str, Found]) -> str:
+def hard_table(
+    processes: Sequence[Hard], levels: Mapping[str, Found], powers: Mapping[str, Found]
+) -> str:
     lines = []
     for process in (one for one in processes if one.name in levels):
         found = levels[process.name]
-        rates = [shown(found.below(way, ALPHA), mark=True) for way in ("plain", "mended")]
+        rates = [
+            shown(found.below(way, ALPHA), mark=True) for way in ("plain", "mended")
+        ]
         better = powers.get(process.name)
-        power = [] if better is None else [f"{better.below(way, ALPHA).share:.3f}" for way in ("plain", "mended")]
+        power = (
+            []
+            if better is None
+            else [
+                f"{better.below(way, ALPHA).share:.3f}" for way in ("plain", "mended")
+            ]
+        )
         binds = "gap" if process.binds == "gap" else f"accuracy of {process.binds}"
         lines.append([process.name, binds, *rates, _told(found), " → ".join(power)])
     return table(
-        ["process", "what binds", "plain", "as tested", "cautioned, of rejections", "power, plain → as tested"], lines
+        [
+            "process",
+            "what binds",
+            "plain",
+            "as tested",
+            "cautioned, of rejections",
+            "power, plain → as tested",
+        ],
+        lines,
     )
 
 
 def cautioned(found: Found) -> float | None:
-    """The share of rejections that have a caution about few effective rows; None where nothing is rejected."""
+    """The share of rejections that have a caution about few effective rows; None where
+    nothing is rejected.
+    """
     rejected = found.of("mended") < ALPHA
-    fires = [found.of(name) > 0 for name in found.values if name.startswith("caution: ")]
+    fires = [
+        found.of(name) > 0 for name in found.values if name.startswith("caution: ")
+    ]
     if not rejected.any():
         return None
     return float(np.mean(np.any(fires, axis=0)[rejected])) if fires else 0.0
@@ -45,52 +75,88 @@ def _told(found: Found) -> str:
 
 
 def unexplained(levels: Mapping[str, Found]) -> list[str]:
-    """Hard processes whose level is above `MOST` without a caution in 95% of rejections."""
+    """Hard processes whose level is above `MOST` without a caution in 95% of
+    rejections.
+    """
     return [
         name
         for name, found in levels.items()
-        if found.below("mended", ALPHA).exceeds(MOST, 0.0) and (cautioned(found) or 0.0) < FIRES
+        if found.below("mended", ALPHA).exceeds(MOST, 0.0)
+        and (cautioned(found) or 0.0) < FIRES
     ]
 
 
 def limit_table(study: Study) -> str:
-    """Levels in the normal limit, by how the candidate's estimates go with the status quo's."""
+    """Levels in the normal limit, by how the candidate's estimates go with the status
+    quo's.
+    """
     lines = []
     for limit in LIMITS:
         found, small = _of_limit(study, limit), min(LEVELS)
-        given, tested = ([batches(one, f"level {ALPHA:g} {way}") for one in found] for way in ("given", "tested"))
-        cells = [f"{one.share:.3f} → {shown(other, True)}" for one, other in zip(given, tested, strict=True)]
+        given, tested = (
+            [batches(one, f"level {ALPHA:g} {way}") for one in found]
+            for way in ("given", "tested")
+        )
+        cells = [
+            f"{one.share:.3f} → {shown(other, True)}"
+            for one, other in zip(given, tested, strict=True)
+        ]
         worst = max(
-            (batches(one, f"level {small:g} tested") for one in found), key=lambda rate: rate.share, default=None
+            (batches(one, f"level {small:g} tested") for one in found),
+            key=lambda rate: rate.share,
+            default=None,
         )
         lines.append([limit.name, *cells, shown(worst, True, small) if worst else ""])
-    return table(["groups", *(candidate.name for candidate in CANDIDATES), f"highest at {min(LEVELS):.0%}"], lines)
+    return table(
+        [
+            "groups",
+            *(candidate.name for candidate in CANDIDATES),
+            f"highest at {min(LEVELS):.0%}",
+        ],
+        lines,
+    )
 
 
 def limit_power_table(study: Study) -> str:
     lines = []
     for limit in (one for one in LIMITS if one.has_power):
         found = _of_limit(study, limit)
-        given, tested = ([batches(one, f"power {ALPHA:g} {way}") for one in found] for way in ("given", "tested"))
-        cells = [f"{one.share:.3f} → {shown(other)}" for one, other in zip(given, tested, strict=True)]
+        given, tested = (
+            [batches(one, f"power {ALPHA:g} {way}") for one in found]
+            for way in ("given", "tested")
+        )
+        cells = [
+            f"{one.share:.3f} → {shown(other)}"
+            for one, other in zip(given, tested, strict=True)
+        ]
         lines.append([limit.name, *cells])
     return table(["groups", *(candidate.name for candidate in CANDIDATES)], lines)
 
 
 def batches(found: Found, name: str) -> Rate:
-    """The share of all tests. Those of a batch share their draws: its error is no less than that of separate tests."""
+    """The share of all tests. Those of a batch share their draws: its error is no less
+    than that of separate tests.
+    """
     one = found.share(name)
     tests = TESTS * one.samples
-    return Rate(one.share, max(one.error, (one.share * (1 - one.share) / tests) ** 0.5), tests)
+    return Rate(
+        one.share, max(one.error, (one.share * (1 - one.share) / tests) ** 0.5), tests
+    )
 
 
 def _of_limit(study: Study, limit: Limit) -> list[Found]:
-    found = [study.get(f"limit {candidate.name}/{limit.name}") for candidate in CANDIDATES]
+    found = [
+        study.get(f"limit {candidate.name}/{limit.name}") for candidate in CANDIDATES
+    ]
     return [one for one in found if one]
 
 
 def limits_above(study: Study) -> list[str]:
-    high = [name for name, one in study.items() if exceeds(batches(one, f"level {ALPHA:g} tested"))]
+    high = [
+        name
+        for name, one in study.items()
+        if exceeds(batches(one, f"level {ALPHA:g} tested"))
+    ]
     return [f"in the normal limit, {name.partition('/')[2]}" for name in high]
 
 
@@ -106,8 +172,14 @@ def folded_rates(study: Study) -> dict[str, dict[str, Rate]]:
 def folded_table(study: Study) -> str:
     rates = folded_rates(study)
     correlations = list(next(iter(rates.values())))
-    lines = [[errors, *(shown(row[rho], mark=True) for rho in correlations)] for errors, row in rates.items()]
-    return table(["gap in standard errors", *(f"correlation {rho}" for rho in correlations)], lines)
+    lines = [
+        [errors, *(shown(row[rho], mark=True) for rho in correlations)]
+        for errors, row in rates.items()
+    ]
+    return table(
+        ["gap in standard errors", *(f"correlation {rho}" for rho in correlations)],
+        lines,
+    )
 
 
 def worst_folded(study: Study) -> str:
@@ -119,7 +191,10 @@ def studentized_table(study: Study) -> str:
     ways = ("centered", "studentized")
     found = part(study, "bootstrap-t")
     lines = [
-        [case.name, *(shown(found[case.name].below(way, ALPHA), mark=True) for way in ways)]
+        [
+            case.name,
+            *(shown(found[case.name].below(way, ALPHA), mark=True) for way in ways),
+        ]
         for case in CASES
         if case.name in found
     ]
@@ -130,15 +205,19 @@ def studentized_words(study: Study) -> str:
     found = part(study, "bootstrap-t").values()
     high = [one for one in found if exceeds(one.below("centered", ALPHA))]
     still = sum(exceeds(one.below("studentized", ALPHA)) for one in high)
-    worse = sum(one.below("studentized", ALPHA).share > one.below("centered", ALPHA).share for one in found)
+    worse = sum(
+        one.below("studentized", ALPHA).share > one.below("centered", ALPHA).share
+        for one in found
+    )
     right = [one for one in found if not exceeds(one.below("centered", ALPHA))]
     breaks = sum(exceeds(one.below("studentized", ALPHA)) for one in right)
     earns = still + breaks == 0 and worse <= len(found) / 2
     verdict = "So it would earn its place" if earns else "So it does not earn its place"
     return (
-        f"Of the {len(high)} processes in which the centered bootstrap's level is too high, the bootstrap-t's is too "
-        f"high in {still}.\nIts level is the higher one in {worse} of {len(found)} processes, and too high in {breaks} "
-        f"of the {len(right)} in which the centered\none is right. {verdict}. There is no "
+        f"Of the {len(high)} processes in which the centered bootstrap's level is too "
+        f"high, the bootstrap-t's is too high in {still}.\nIts level is the higher one "
+        f"in {worse} of {len(found)} processes, and too high in {breaks} of the "
+        f"{len(right)} in which the centered\none is right. {verdict}. There is no "
         '`method="bootstrap-t"`: where outcomes are skewed, a caution\nsays so instead.'
     )
 
@@ -151,7 +230,10 @@ def unexplained_words(levels: Mapping[str, Found]) -> str:
 def hard_section(found: Mapping[str, Study]) -> str:
     """The section on processes that break a plain bootstrap."""
     levels, bounds = part(found["hard"], "hard level"), found["bounds"]["bounds"]
-    powers, held = part(found["hard power"], "hard power"), part(found["held out"], "held out")
+    powers, held = (
+        part(found["hard power"], "hard power"),
+        part(found["held out"], "held out"),
+    )
     return f"""## Where a plain bootstrap breaks
 
 {times([*levels.values()])} samples each; how often the binding component rejects on its own. "Plain" is Appendix
@@ -227,4 +309,4 @@ samples:
 
 So the absolute statistic is right at Δ_f = 0 only where gaps are several standard errors wide.
 
-"""
+"""  # noqa: E501

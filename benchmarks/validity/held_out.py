@@ -1,6 +1,8 @@
-"""Processes that were written after the corrections (`inference.corrections`) were frozen, and changed nothing in them.
+"""Processes that were written after the corrections (`inference.corrections`) were
+frozen, and changed nothing in them.
 
-Whatever they show is on the validity page. In each, accuracy of group b binds and its null holds with equality.
+Whatever they show is on the validity page. In each, accuracy of group b binds and its
+null holds with equality.
 """
 
 import numpy as np
@@ -12,7 +14,9 @@ KINDS = [NEITHER, BOTH, ONLY_NOW, ONLY_NEW]
 
 
 def amounts(draw: str, picks: int, rows: int = 600) -> Make:
-    """About so many own picks of either algorithm in group b; the status quo's have outcomes of such a distribution."""
+    """About so many own picks of either algorithm in group b; the status quo's have
+    outcomes of such a distribution.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         group, share = rng.integers(0, 2, rows), 2 * picks / rows
@@ -30,15 +34,23 @@ def amounts(draw: str, picks: int, rows: int = 600) -> Make:
 
 
 def three_values(more: int, now: int = 300) -> Make:
-    """Repaid, late, lost: 1, .5 and 0. The candidate approves about so many more rows of group b, of the same risk."""
+    """Repaid, late, lost: 1, .5 and 0. The candidate approves about so many more rows
+    of group b, of the same risk.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         whole = 2 * now + more
         group = np.repeat([0, 1], [600, whole])
-        kind = np.concatenate([
-            rng.choice(KINDS, 600, p=[0.2, 0.2, 0.3, 0.3]),
-            rng.choice([NEITHER, BOTH, ONLY_NEW], whole, p=[now / whole, now / whole, more / whole]),
-        ])  # fmt: skip
+        kind = np.concatenate(
+            [
+                rng.choice(KINDS, 600, p=[0.2, 0.2, 0.3, 0.3]),
+                rng.choice(
+                    [NEITHER, BOTH, ONLY_NEW],
+                    whole,
+                    p=[now / whole, now / whole, more / whole],
+                ),
+            ]
+        )
         risky = (group == 0) & (kind == ONLY_NOW)
         outcome = rng.choice([1.0, 0.5, 0.0], len(group), p=[0.93, 0.04, 0.03])
         return Drawn(group, kind, np.where(risky, 0.3, outcome))
@@ -47,15 +59,23 @@ def three_values(more: int, now: int = 300) -> Make:
 
 
 def dropped(fewer: int, rate: float, now: int = 400) -> Make:
-    """The candidate refuses about so many rows of group b that the status quo approves, of the same risk."""
+    """The candidate refuses about so many rows of group b that the status quo approves,
+    of the same risk.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         whole = 2 * now
         group = np.repeat([0, 1], [600, whole])
-        kind = np.concatenate([
-            rng.choice(KINDS, 600, p=[0.2, 0.2, 0.3, 0.3]),
-            rng.choice([NEITHER, BOTH, ONLY_NOW], whole, p=[0.5, 0.5 - fewer / whole, fewer / whole]),
-        ])  # fmt: skip
+        kind = np.concatenate(
+            [
+                rng.choice(KINDS, 600, p=[0.2, 0.2, 0.3, 0.3]),
+                rng.choice(
+                    [NEITHER, BOTH, ONLY_NOW],
+                    whole,
+                    p=[0.5, 0.5 - fewer / whole, fewer / whole],
+                ),
+            ]
+        )
         chance = np.where(group == 1, rate, np.where(kind == ONLY_NEW, 0.9, 0.3))
         return Drawn(group, kind, (rng.random(len(group)) < chance).astype(np.float64))
 
@@ -63,16 +83,23 @@ def dropped(fewer: int, rate: float, now: int = 400) -> Make:
 
 
 def villages(clusters: int, zipf: float, rate: float, spread: float) -> Make:
-    """Clusters of Zipf sizes; 0/1 outcomes whose log-odds the rows of a cluster share, own picks of either apart."""
+    """Clusters of Zipf sizes; 0/1 outcomes whose log-odds the rows of a cluster share,
+    own picks of either apart.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         size = np.minimum(3 * rng.zipf(zipf, clusters) + 2, 400)
         cluster = np.repeat(np.arange(clusters), size)
         rows = len(cluster)
-        kind, group = rng.choice(4, rows, p=[0.4, 0.2, 0.2, 0.2]), rng.integers(0, 2, rows)
+        kind, group = (
+            rng.choice(4, rows, p=[0.4, 0.2, 0.2, 0.2]),
+            rng.integers(0, 2, rows),
+        )
         effect = rng.normal(0, spread, (3, clusters))
         odds = np.log(rate / (1 - rate)) + np.select(
-            [kind == ONLY_NOW, kind == ONLY_NEW], [effect[1][cluster], effect[2][cluster]], effect[0][cluster]
+            [kind == ONLY_NOW, kind == ONLY_NEW],
+            [effect[1][cluster], effect[2][cluster]],
+            effect[0][cluster],
         )
         outcome = (rng.random(rows) < 1 / (1 + np.exp(-odds))).astype(np.float64)
         return Drawn(group, kind, outcome, cluster=cluster)
@@ -84,7 +111,10 @@ def surveyed(rows: int, rate: float, spread: float) -> Make:
     """Lognormal weights, and 0/1 outcomes that have nothing to do with them."""
 
     def make(rng: np.random.Generator) -> Drawn:
-        group, kind = rng.integers(0, 2, rows), rng.choice(4, rows, p=[0.4, 0.2, 0.2, 0.2])
+        group, kind = (
+            rng.integers(0, 2, rows),
+            rng.choice(4, rows, p=[0.4, 0.2, 0.2, 0.2]),
+        )
         outcome = (rng.random(rows) < rate).astype(np.float64)
         return Drawn(group, kind, outcome, weight=rng.lognormal(0, spread, rows))
 
@@ -92,15 +122,22 @@ def surveyed(rows: int, rate: float, spread: float) -> Make:
 
 
 def margin_of_selected(rows: int, rate: float, margin: float) -> Make:
-    """Of those selected in group b the share that repays; the candidate's own picks repay less often, by the margin."""
+    """Of those selected in group b the share that repays; the candidate's own picks
+    repay less often, by the margin.
+    """
 
     def make(rng: np.random.Generator) -> Drawn:
         group = np.repeat([0, 1], [2_000, rows])
-        kind = np.concatenate([
-            rng.choice(KINDS, 2_000, p=[0.1, 0.2, 0.3, 0.4]), rng.choice(KINDS, rows, p=[0.2, 0.0, 0.4, 0.4])
-        ])  # fmt: skip
+        kind = np.concatenate(
+            [
+                rng.choice(KINDS, 2_000, p=[0.1, 0.2, 0.3, 0.4]),
+                rng.choice(KINDS, rows, p=[0.2, 0.0, 0.4, 0.4]),
+            ]
+        )
         chance = np.where(group == 0, np.where(kind == ONLY_NEW, 0.9, 0.5), rate)
-        chance = np.where((group == 1) & (kind == ONLY_NEW), rate * (1 - margin), chance)
+        chance = np.where(
+            (group == 1) & (kind == ONLY_NEW), rate * (1 - margin), chance
+        )
         return Drawn(group, kind, (rng.random(len(group)) < chance).astype(np.float64))
 
     return make
@@ -123,6 +160,18 @@ HELD_OUT = (
     Hard("25 villages of Zipf sizes, rate .95", "b", 2, villages(25, 2.2, 0.95, 0.8)),
     Hard("lognormal weights, rate .9", "b", 2, surveyed(500, 0.9, 1.0)),
     Hard("lognormal weights, rate .5", "b", 2, surveyed(300, 0.5, 1.4)),
-    Hard("no worse by 5% of the selected, 120 rows", "b", 2, margin_of_selected(120, 0.97, 0.05), claim=no_worse(0.05)),
-    Hard("no worse by 10%, rate .6, 80 rows", "b", 2, near_one(80, 0.6, 0.1, 0.5), claim=no_worse(0.1)),
+    Hard(
+        "no worse by 5% of the selected, 120 rows",
+        "b",
+        2,
+        margin_of_selected(120, 0.97, 0.05),
+        claim=no_worse(0.05),
+    ),
+    Hard(
+        "no worse by 10%, rate .6, 80 rows",
+        "b",
+        2,
+        near_one(80, 0.6, 0.1, 0.5),
+        claim=no_worse(0.1),
+    ),
 )

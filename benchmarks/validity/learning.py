@@ -1,7 +1,9 @@
-"""Populations whose truth is known, and rules that learn from them; each rule is a few lines of NumPy, or a name.
+"""Populations whose truth is known, and rules that learn from them; each rule is a few
+lines of NumPy, or a name.
 
-In all populations but those of `TOLD`, outcomes of group a are coin tosses that nothing tells: no candidate is more
-accurate for a than the status quo, or less, and the accuracy of a binds alone.
+In all populations but those of `TOLD`, outcomes of group a are coin tosses that nothing
+tells: no candidate is more accurate for a than the status quo, or less, and the
+accuracy of a binds alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +16,9 @@ from improvable._typing import FloatArray, IntArray
 
 Utility = Literal["classification_rate", "calibration"]
 Decide = Callable[[FloatArray], FloatArray]
-"""From features to scores; above zero, or above the cutoff of a capacity, a row is selected."""
+"""From features to scores; above zero, or above the cutoff of a capacity, a row is
+selected.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,8 @@ class Table:
     outcome : array
     features : array of shape (rows, features)
     score : array
-        The status quo selects above a cutoff: zero, or what its capacity makes of the training rows.
+        The status quo selects above a cutoff: zero, or what its capacity makes of the
+        training rows.
     weight : array, optional
     cluster, stratum : array of int, optional
     """
@@ -48,13 +53,30 @@ class Table:
 
     def take(self, rows: Any) -> "Table":
         """Some of the rows."""
-        columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
-        taken: dict[str, Any] = {name: None if one is None else one[rows] for name, one in columns.items()}
+        columns: dict[str, Any] = {
+            one.name: getattr(self, one.name) for one in fields(self)
+        }
+        taken: dict[str, Any] = {
+            name: None if one is None else one[rows] for name, one in columns.items()
+        }
         return Table(**taken)
 
 
-def table_of(group: IntArray, outcome: Any, features: FloatArray, score: FloatArray, **design: Any) -> Table:
-    return Table(np.arange(len(group)), group, np.asarray(outcome, dtype=np.float64), features, score, **design)
+def table_of(
+    group: IntArray,
+    outcome: Any,
+    features: FloatArray,
+    score: FloatArray,
+    **design: Any,
+) -> Table:
+    return Table(
+        np.arange(len(group)),
+        group,
+        np.asarray(outcome, dtype=np.float64),
+        features,
+        score,
+        **design,
+    )
 
 
 Rule = Callable[[Table], Decide]
@@ -107,10 +129,14 @@ def least_squares(train: Table) -> Decide:
 
 
 def best_half_space(train: Table) -> Decide:
-    """Of sixty fixed directions, the one that is right most often for group a on the training rows."""
+    """Of sixty fixed directions, the one that is right most often for group a on the
+    training rows.
+    """
     directions = np.random.default_rng(60).normal(size=(train.features.shape[1], 60))
     a = train.group == 0
-    right = ((train.features[a] @ directions > 0) == (train.outcome[a, None] > 0)).sum(axis=0)
+    right = ((train.features[a] @ directions > 0) == (train.outcome[a, None] > 0)).sum(
+        axis=0
+    )
     best = directions[:, int(np.argmax(right))]
     return lambda rows: rows @ best
 
@@ -118,18 +144,24 @@ def best_half_space(train: Table) -> Decide:
 def nearest_neighbor(train: Table) -> Decide:
     """The outcome of the training row that is nearest: a rule that memorizes."""
     squares = (train.features**2).sum(axis=1)
-    return lambda rows: train.outcome[np.argmin(squares - 2 * rows @ train.features.T, axis=1)] - 0.5
+    return lambda rows: (
+        train.outcome[np.argmin(squares - 2 * rows @ train.features.T, axis=1)] - 0.5
+    )
 
 
 Signal = Sequence[float]
 COIN: tuple[Signal, Signal] = ((0.5, 0.65), (0.5, 0.05))
 TOLD: tuple[Signal, Signal] = ((0.64, 0.64), (0.58, 0.42))
-"""How well the features tell the outcomes of each group, and how often the status quo is right there. In the first,
-group a's outcomes are coin tosses. In the second, least squares improve."""
+"""How well the features tell the outcomes of each group, and how often the status quo
+is right there. In the first, group a's outcomes are coin tosses. In the second, least
+squares improve."""
 
 
-def classes(signal: Signal, right: Signal, features: int = 3, twins: bool = False) -> Draw:
-    """The sign of the sum of two features tells the outcome with a group's `signal`; the status quo knows by itself.
+def classes(
+    signal: Signal, right: Signal, features: int = 3, twins: bool = False
+) -> Draw:
+    """The sign of the sum of two features tells the outcome with a group's `signal`;
+    the status quo knows by itself.
 
     Where `twins`, every row of features is there twice, with an outcome of its own.
     """
@@ -144,15 +176,25 @@ def classes(signal: Signal, right: Signal, features: int = 3, twins: bool = Fals
     return draw
 
 
-def told_by(rng: np.random.Generator, group: IntArray, x: FloatArray, signal: Signal, right: Signal) -> Table:
+def told_by(
+    rng: np.random.Generator,
+    group: IntArray,
+    x: FloatArray,
+    signal: Signal,
+    right: Signal,
+) -> Table:
     told = x[:, 0] + x[:, 1] > 0
-    outcome = np.where(rng.random(len(x)) < np.array(signal)[group], told, ~told).astype(np.float64)
+    outcome = np.where(
+        rng.random(len(x)) < np.array(signal)[group], told, ~told
+    ).astype(np.float64)
     knows = rng.random(len(x)) < np.array(right)[group]
     return table_of(group, outcome, x, np.where(knows, outcome, 1 - outcome) - 0.5)
 
 
 def districts(rng: np.random.Generator, rows: int) -> Table:
-    """Eight districts and nothing else to learn from: a rule chooses, in effect, where to select."""
+    """Eight districts and nothing else to learn from: a rule chooses, in effect, where
+    to select.
+    """
     group, place = rng.integers(0, 2, rows), rng.integers(0, 8, rows)
     outcome = rng.integers(0, 2, rows).astype(np.float64)
     knows = rng.random(rows) < np.array([0.5, 0.05])[group]
@@ -194,16 +236,27 @@ def with_weights(signal: Signal, right: Signal) -> Draw:
 
 
 def rare(rng: np.random.Generator, rows: int) -> Table:
-    """One outcome in twenty is 1, whoever is selected, in group a; in b the features tell, and the status quo errs."""
+    """One outcome in twenty is 1, whoever is selected, in group a; in b the features
+    tell, and the status quo errs.
+    """
     group, x = rng.integers(0, 2, rows), rng.normal(size=(rows, 3))
     lean = (x[:, 0] + x[:, 1]) / 2**0.5
     chance = np.where(group == 0, 0.05, np.clip(0.12 + 0.12 * lean, 0.01, 0.6))
-    return table_of(group, rng.random(rows) < chance, x, np.where(group == 0, rng.normal(size=rows), -lean))
+    return table_of(
+        group,
+        rng.random(rows) < chance,
+        x,
+        np.where(group == 0, rng.normal(size=rows), -lean),
+    )
 
 
 def counts(rng: np.random.Generator, rows: int) -> Table:
-    """Counts: in group a nothing tells them, in b the features do and the status quo selects the lowest."""
+    """Counts: in group a nothing tells them, in b the features do and the status quo
+    selects the lowest.
+    """
     group, x = rng.integers(0, 2, rows), rng.normal(size=(rows, 3))
     lean = (x[:, 0] + x[:, 1]) / 2**0.5
     mean = np.where(group == 0, 5.0, np.clip(2.5 + lean, 0.1, None))
-    return table_of(group, rng.poisson(mean), x, np.where(group == 0, rng.normal(size=rows), -lean))
+    return table_of(
+        group, rng.poisson(mean), x, np.where(group == 0, rng.normal(size=rows), -lean)
+    )

@@ -1,4 +1,6 @@
-"""The section of the validity page on rules that learn: forward repetitions beside the paper's split."""
+"""The section of the validity page on rules that learn: forward repetitions beside the
+paper's split.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,16 +11,23 @@ from validity.page_parts import WAYS, Studies, Study, exceeds, part, shown, tabl
 from validity.study import ALPHA, Found, Rate
 
 SINGLE, MIN_ROWS = 0.055, 800
-"""What one repetition of a rule of the package is to stay at or below, from so many rows on."""
+"""What one repetition of a rule of the package is to stay at or below, from so many
+rows on.
+"""
 ONE, MEDIAN = "forward, one at 5%", "forward, median at 2.5%"
 MEDIANS = (MEDIAN, "split, median at 2.5%")
 HEAD = ("rule or rows", "", "rows", "samples")
 
 
 def level_table(cases: Sequence[Learning], found: Mapping[str, Found]) -> str:
-    """Levels by every way; bold where above 5% by more than three Monte Carlo errors."""
+    """Levels by every way; bold where above 5% by more than three Monte Carlo
+    errors.
+    """
     lines = [
-        [*_about(case, found[case.name]), *(shown(way(found[case.name]), mark=True) for way in WAYS.values())]
+        [
+            *_about(case, found[case.name]),
+            *(shown(way(found[case.name]), mark=True) for way in WAYS.values()),
+        ]
         for case in cases
         if case.name in found
     ]
@@ -27,7 +36,10 @@ def level_table(cases: Sequence[Learning], found: Mapping[str, Found]) -> str:
 
 def power_table(found: Mapping[str, Found]) -> str:
     lines = [
-        [*_about(case, found[case.name]), *(shown(way(found[case.name])) for way in WAYS.values())]
+        [
+            *_about(case, found[case.name]),
+            *(shown(way(found[case.name])) for way in WAYS.values()),
+        ]
         for case in POWERS
         if case.name in found
     ]
@@ -39,14 +51,17 @@ def _about(case: Learning, found: Found) -> list[str]:
 
 
 def promised(found: Studies) -> Iterator[tuple[str, str, Rate]]:
-    """Every level that the package answers for: medians of all rules, and one repetition of its own rules.
+    """Every level that the package answers for: medians of all rules, and one
+    repetition of its own rules.
 
     Forward, one repetition is refused to a rule that is code.
     """
     code, named = part(found["code"], "code"), part(found["named"], "named")
     for name, one in {**code, **named}.items():
         yield from ((name, way, WAYS[way](one)) for way in MEDIANS)
-    for case in (case for case in NAMED if case.name in named and case.rows >= MIN_ROWS):
+    for case in (
+        case for case in NAMED if case.name in named and case.rows >= MIN_ROWS
+    ):
         yield case.name, ONE, WAYS[ONE](named[case.name])
 
 
@@ -61,32 +76,48 @@ def targets_words(found: Studies) -> str:
     if not levels:
         return "- Rules that learn were not run."
     missed = [
-        f"{name}, {way}: {shown(rate)}" for name, way, rate in levels if rate.share > (SINGLE if way == ONE else ALPHA)
+        f"{name}, {way}: {shown(rate)}"
+        for name, way, rate in levels
+        if rate.share > (SINGLE if way == ONE else ALPHA)
     ]
-    medians = {way: [rate for _, other, rate in levels if other == way] for way in MEDIANS}
-    highest = {way: shown(max(rates, key=lambda rate: rate.share)) for way, rates in medians.items()}
-    said = "none is above" if not missed else f"above, as simulated: {'; '.join(missed)}"
+    medians = {
+        way: [rate for _, other, rate in levels if other == way] for way in MEDIANS
+    }
+    highest = {
+        way: shown(max(rates, key=lambda rate: rate.share))
+        for way, rates in medians.items()
+    }
+    said = (
+        "none is above" if not missed else f"above, as simulated: {'; '.join(missed)}"
+    )
     return (
-        "- [Rules that learn](#rules-that-learn) were to reject true nulls at most 5% of the time by the median of\n"
-        "  seven repetitions, even if they are code that works against the test, and at most\n"
-        f"  {SINGLE:.1%} by one forward repetition of a rule of the package on {MIN_ROWS} rows or more: {said}.\n"
-        f"  The highest level of a median is {highest[MEDIAN]} forward and {highest[MEDIANS[1]]} by the paper's split."
+        "- [Rules that learn](#rules-that-learn) were to reject true nulls at most 5% "
+        "of the time by the median of\n"
+        "  seven repetitions, even if they are code that works against the test, and "
+        "at most\n"
+        f"  {SINGLE:.1%} by one forward repetition of a rule of the package on "
+        f"{MIN_ROWS} rows or more: {said}.\n"
+        f"  The highest level of a median is {highest[MEDIAN]} forward and "
+        f"{highest[MEDIANS[1]]} by the paper's split."
     )
 
 
 def audited_words(study: Study) -> str:
     """How many samples went through `audit` too, and whether that made a difference."""
     found = part(study, "audited").values()
-    audits, differ = sum(one.samples for one in found), int(sum(one.of("differs").sum() for one in found))
+    audits, differ = (
+        sum(one.samples for one in found),
+        int(sum(one.of("differs").sum() for one in found)),
+    )
     if not audits:
         return "None went through `audit` as well."
     each = sorted({one.samples for one in found})
     number = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
     return (
-        f"The first {number} samples of {len(found)} of these {len(CODE)} rules went through `audit` as well,\n"
+        f"The first {number} samples of {len(found)} of these {len(CODE)} rules went "
+        "through `audit` as well,\n"
         f"{audits:,} in all: p-values differ in {differ} of them."
-        + (" (A score equals its cutoff there, and rounding decides.)" if differ else "")
-    )
+    ) + (" (A score equals its cutoff there, and rounding decides.)" if differ else "")
 
 
 def screening_words(found: Found) -> str:
@@ -95,14 +126,18 @@ def screening_words(found: Found) -> str:
         p, rate = found.of(scheme), found.below(scheme, ALPHA / 2)
         name = "Forward" if scheme == "forward" else "the paper's split"
         words.append(
-            f"{name} gives p from {p.min():.4f} to {p.max():.4f} and rejects with {rate.share:.0%} of the seeds"
+            f"{name} gives p from {p.min():.4f} to {p.max():.4f} and rejects with "
+            f"{rate.share:.0%} of the seeds"
         )
     return "; ".join(words) + "."
 
 
 def learning_section(found: Studies) -> str:
     code, named = part(found["code"], "code"), part(found["named"], "named")
-    powers, screening = part(found["learning power"], "learning power"), found["screening"].get("screening")
+    powers, screening = (
+        part(found["learning power"], "learning power"),
+        found["screening"].get("screening"),
+    )
     picture = "*(Not run yet.)*"
     if screening is not None:
         seeds = screening.samples
@@ -110,7 +145,7 @@ def learning_section(found: Studies) -> str:
 {screening_words(screening)}
 
 ![p-values of one sample over {seeds} seeds, forward and by the paper's split](../pictures/p_values_by_seed.svg)
-"""
+"""  # noqa: E501
     return f"""## Rules that learn
 
 A forward repetition, the default, tests every block of rows by a candidate that learned from the rows before it. The
@@ -164,4 +199,4 @@ The same where the claim is true. The two medians have the same guarantee.
 ### How much the seed decides
 
 {picture}
-"""
+"""  # noqa: E501

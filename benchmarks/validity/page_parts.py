@@ -1,4 +1,6 @@
-"""What pages of simulations are made of: shares with their Monte Carlo errors, and tables."""
+"""What pages of simulations are made of: shares with their Monte Carlo errors, and
+tables.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,7 +19,9 @@ WAYS: dict[str, Callable[[Found], Rate]] = {
     "split, one at 5%": lambda found: found.share("split, one"),
     "split, median at 2.5%": lambda found: found.below("split", ALPHA / 2),
 }
-"""What an audit's levels are: one repetition held against 5%, and the lower median of seven against 2.5%."""
+"""What an audit's levels are: one repetition held against 5%, and the lower median of
+seven against 2.5%.
+"""
 
 
 def exceeds(one: Rate, level: float = ALPHA) -> bool:
@@ -26,7 +30,9 @@ def exceeds(one: Rate, level: float = ALPHA) -> bool:
 
 
 def shown(one: Rate, mark: bool = False, level: float = ALPHA) -> str:
-    """A share with its Monte Carlo error; where `mark`, in bold if it is above the level beyond that error."""
+    """A share with its Monte Carlo error; where `mark`, in bold if it is above the
+    level beyond that error.
+    """
     error = one.error or (level * (1 - level) / one.samples) ** 0.5
     text = f"{one.share:.3f} ± {error:.3f}"
     return f"**{text}**" if mark and exceeds(one, level) else text
@@ -35,7 +41,9 @@ def shown(one: Rate, mark: bool = False, level: float = ALPHA) -> str:
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return "*(Not run yet.)*"
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
+    return "\n".join(
+        "| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows]
+    )
 
 
 def times(found: Sequence[Found]) -> str:
@@ -51,8 +59,14 @@ def cautions(found: Found, start: str = "caution: ") -> str:
 
 
 def part(study: Study, start: str) -> dict[str, Found]:
-    """The units of a study whose names begin so, by the rest of the name; those that were run."""
-    names = [name for name, one in study.items() if name.startswith(f"{start}/") and was_run(one)]
+    """The units of a study whose names begin so, by the rest of the name; those that
+    were run.
+    """
+    names = [
+        name
+        for name, one in study.items()
+        if name.startswith(f"{start}/") and was_run(one)
+    ]
     return {name.removeprefix(f"{start}/"): study[name] for name in names}
 
 

@@ -26,8 +26,12 @@ OUTSIDE = ("outside", "outside, households")
 """Processes in which the truth does not lie between the two estimates."""
 
 
-def rates_table(processes: Mapping[str, Process], found: Mapping[str, Found], mark: bool) -> str:
-    """The share rejected by every way that was looked at, the worst case where the process is within its bound."""
+def rates_table(
+    processes: Mapping[str, Process], found: Mapping[str, Found], mark: bool
+) -> str:
+    """The share rejected by every way that was looked at, the worst case where the
+    process is within its bound.
+    """
     lines = []
     for name in (one for one in processes if one in found):
         process, one = processes[name], found[name]
@@ -37,29 +41,41 @@ def rates_table(processes: Mapping[str, Process], found: Mapping[str, Found], ma
             else ""
             for way in WAYS
         ]
-        lines.append([process.words, f"{process.departure():.2f}", *rates, cautions(one)])
+        lines.append(
+            [process.words, f"{process.departure():.2f}", *rates, cautions(one)]
+        )
     return table(["process", "departs by", *WAYS, "cautions"], lines)
 
 
 def probabilities_above(found: Studies) -> list[str]:
-    """Where what the package answers for is above 5%: both estimates where one is right, and the worst case."""
+    """Where what the package answers for is above 5%: both estimates where one is
+    right, and the worst case.
+    """
     levels, out = part(found["probabilities"], "probabilities level"), []
     for name, one in levels.items():
-        ways = ([] if name in OUTSIDE else [BOTH]) + [WORST] * (PROCESSES[name].departure() <= GAMMA)
+        ways = ([] if name in OUTSIDE else [BOTH]) + [WORST] * (
+            PROCESSES[name].departure() <= GAMMA
+        )
         high = [way for way in ways if exceeds(one.below(way, ALPHA))]
-        out += [f"groups by probability, {PROCESSES[name].words}, {way}" for way in high]
+        out += [
+            f"groups by probability, {PROCESSES[name].words}, {way}" for way in high
+        ]
     return out
 
 
 def probabilities_say(found: Studies) -> str:
     levels = part(found["probabilities"], "probabilities level")
-    inside = [one.below(BOTH, ALPHA) for name, one in levels.items() if name not in OUTSIDE]
+    inside = [
+        one.below(BOTH, ALPHA) for name, one in levels.items() if name not in OUTSIDE
+    ]
     most = shown(max(inside, key=lambda one: one.share))
-    ignored = [shown(levels["linear right"].below(way, ALPHA)) for way in (WEIGHTED, LIKELIEST)]
+    ignored = [
+        shown(levels["linear right"].below(way, ALPHA)) for way in (WEIGHTED, LIKELIEST)
+    ]
     return f"""\
 - [Groups known by probability](#groups-known-by-probability): where the truth lies between the two estimates, the
   default rejects at most {most} of true nulls; weighted alone it may be {ignored[0]}, and with the
-  likeliest group {ignored[1]}."""
+  likeliest group {ignored[1]}."""  # noqa: E501
 
 
 def mean(found: Found, name: str) -> str:
@@ -67,20 +83,44 @@ def mean(found: Found, name: str) -> str:
 
 
 def compas_table(found: Found) -> str:
-    """Means over the halves of what is estimated by each way of counting groups, and the p-values."""
+    """Means over the halves of what is estimated by each way of counting groups, and
+    the p-values.
+    """
     lines = []
-    ways = (KNOWN, BOTH, f"{BOTH}, raked", SOME_KNOWN, f"{SOME_KNOWN}, raked", LIKELIEST)
+    ways = (
+        KNOWN,
+        BOTH,
+        f"{BOTH}, raked",
+        SOME_KNOWN,
+        f"{SOME_KNOWN}, raked",
+        LIKELIEST,
+    )
     for way in ways:
         for estimate in ("weighted", "linear") if way.startswith(BOTH) else ("",):
             group, end = f" ({estimate})" if estimate else "", f" {estimate}".rstrip()
             numbers = [
-                " → ".join(mean(found, f"{way}: {what} {whose}{end}") for whose in ("before", "after"))
+                " → ".join(
+                    mean(found, f"{way}: {what} {whose}{end}")
+                    for whose in ("before", "after")
+                )
                 for what in (f"b{group}", f"a{group}", "gap")
             ]
             p = np.sort(found.of(way))
-            said = [f"{np.median(p):.2f} ({p[0]:.2f} to {p[-1]:.2f})", str(int((p < ALPHA).sum()))]
-            lines.append([f"{way}{f', {estimate}' if estimate else ''}", *numbers, *said])
-    head = ["groups", "correct, Black", "correct, white", "gap in false positives", "median p (range)", "shown"]
+            said = [
+                f"{np.median(p):.2f} ({p[0]:.2f} to {p[-1]:.2f})",
+                str(int((p < ALPHA).sum())),
+            ]
+            lines.append(
+                [f"{way}{f', {estimate}' if estimate else ''}", *numbers, *said]
+            )
+    head = [
+        "groups",
+        "correct, Black",
+        "correct, white",
+        "gap in false positives",
+        "median p (range)",
+        "shown",
+    ]
     return table(head, lines)
 
 
@@ -96,7 +136,7 @@ positives. Means over the halves; each half is one test at 5%.
 {compas_table(found)}
 
 The weighted gap, and that between the likeliest groups, is half the true one; the linear one and the known 10% find its
-size. No way of counting shows an improvement, and with the true race there is none to show."""
+size. No way of counting shows an improvement, and with the true race there is none to show."""  # noqa: E501
 
 
 def many_words(found: Found | None) -> str:
@@ -134,4 +174,4 @@ Power, where b gains, too; {times([*powers.values()])} samples each:
 
 {compas_words(found["compas"].get("compas"))}
 
-"""
+"""  # noqa: E501

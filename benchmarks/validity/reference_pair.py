@@ -1,7 +1,9 @@
-"""The reference pair of groups chosen on the rows that are tested, in the normal limit: levels and power.
+"""The reference pair of groups chosen on the rows that are tested, in the normal limit:
+levels and power.
 
-Estimates of utilities are normal, and so are draws. Repetitions are batches of many tests at once, by the margins that
-power planning uses; `Limit.p_values` is the same through the test itself, one sample at a time.
+Estimates of utilities are normal, and so are draws. Repetitions are batches of many
+tests at once, by the margins that power planning uses; `Limit.p_values` is the same
+through the test itself, one sample at a time.
 """
 
 from dataclasses import dataclass, replace
@@ -24,9 +26,13 @@ TESTS = 500
 """In a batch."""
 LEVELS = (0.05, 0.01)
 WIDE = 30.0
-"""The status quo's widest gap in standard errors of a group's utility: far from having another sign."""
+"""The status quo's widest gap in standard errors of a group's utility: far from having
+another sign.
+"""
 NARROWER = 2.5
-"""By how many standard errors of the two gaps' difference the candidate's is narrower, where power is studied."""
+"""By how many standard errors of the two gaps' difference the candidate's is narrower,
+where power is studied.
+"""
 CLAIM = Claim(ask="fairness")
 
 
@@ -41,7 +47,8 @@ class Candidate:
     correlation : float
         Of the two algorithms' estimates in a group.
     same_pair : bool
-        Whether its gap is widest between the same groups as the status quo's, or between two that tie or nearly do.
+        Whether its gap is widest between the same groups as the status quo's, or
+        between two that tie or nearly do.
     """
 
     precision: float
@@ -52,7 +59,9 @@ class Candidate:
     def name(self) -> str:
         if self.precision < 1:
             return "precise"
-        return f"correlation {self.correlation:g}{', another pair' * (not self.same_pair)}"
+        return (
+            f"correlation {self.correlation:g}{', another pair' * (not self.same_pair)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -81,10 +90,14 @@ class Limit:
         """Of the utilities, shape (groups, 2, groups, 2)."""
         cross = candidate.precision * candidate.correlation
         one = np.array([[1.0, cross], [cross, candidate.precision**2]])
-        return np.asarray(np.einsum("gh,tu->gthu", np.diag(np.square(self.errors)), one))
+        return np.asarray(
+            np.einsum("gh,tu->gthu", np.diag(np.square(self.errors)), one)
+        )
 
     def utilities(self, candidate: Candidate, narrower: float = 0.0) -> FloatArray:
-        """Shape (groups, 2). The candidate's widest gap is so many standard errors narrower than the status quo's."""
+        """Shape (groups, 2). The candidate's widest gap is so many standard errors
+        narrower than the status quo's.
+        """
         groups, covariance = len(self.before), self.covariance(candidate)
         high, low = (0, groups - 1) if candidate.same_pair else (0, 1)
         contrast = np.zeros((groups, 2))
@@ -96,13 +109,28 @@ class Limit:
         after[[high, low]] += width / 2, -width / 2
         return np.stack([np.array(self.before), after], axis=1)
 
-    def shares(self, candidate: Candidate, seed: tuple[int, ...], tests: int = TESTS) -> dict[str, float]:
-        """Of a batch of tests, the shares that reject: with the reference as if given, and as tested."""
+    def shares(
+        self, candidate: Candidate, seed: tuple[int, ...], tests: int = TESTS
+    ) -> dict[str, float]:
+        """Of a batch of tests, the shares that reject: with the reference as if given,
+        and as tested.
+        """
         found: dict[str, float] = {}
-        for what, narrower in (("level", 0.0), ("power", NARROWER))[: 1 + self.has_power]:
-            z = dict(zip(("given", "tested"), self._margins(candidate, narrower, seed, tests), strict=True))
+        for what, narrower in (("level", 0.0), ("power", NARROWER))[
+            : 1 + self.has_power
+        ]:
+            z = dict(
+                zip(
+                    ("given", "tested"),
+                    self._margins(candidate, narrower, seed, tests),
+                    strict=True,
+                )
+            )
             for level in LEVELS:
-                found |= {f"{what} {level:g} {way}": float(np.mean(one > ndtri(1 - level))) for way, one in z.items()}
+                found |= {
+                    f"{what} {level:g} {way}": float(np.mean(one > ndtri(1 - level)))
+                    for way, one in z.items()
+                }
         return found
 
     def _margins(
@@ -114,22 +142,36 @@ class Limit:
         mean = _contributions(utilities)
         covariance = np.zeros((groups, 2, 2, groups, 2, 2))
         covariance[:, :, 0, :, :, 0] = self.covariance(candidate)
-        test = _contributions(utilities + noise.reshape(tests, groups, 2)).reshape(tests, -1)
+        test = _contributions(utilities + noise.reshape(tests, groups, 2)).reshape(
+            tests, -1
+        )
         moments = mean.ravel(), covariance.reshape(mean.size, mean.size)
         outlook, draws = self._outlook(*moments), int(rng.integers(1 << 31))
         given = margins(outlook, CLAIM, *moments, UNITS, test, test, draws)
         return given, margins(outlook, CLAIM, *moments, UNITS, test, None, draws)
 
-    def p_values(self, candidate: Candidate, seed: tuple[int, ...], draws: int = DRAWS) -> dict[str, float]:
+    def p_values(
+        self, candidate: Candidate, seed: tuple[int, ...], draws: int = DRAWS
+    ) -> dict[str, float]:
         """Of one sample: with the reference as if given, and as tested."""
         evidence = self.evidence(candidate, seed, draws)
         ways = {"given": False, "tested": True}
-        return {way: assess(replace(evidence, chosen_here=one), CLAIM).p_fairness for way, one in ways.items()}
+        return {
+            way: assess(replace(evidence, chosen_here=one), CLAIM).p_fairness
+            for way, one in ways.items()
+        }
 
-    def evidence(self, candidate: Candidate, seed: tuple[int, ...], draws: int) -> Evidence:
-        """A sample in which the candidate's widest gap is as wide as the status quo's."""
+    def evidence(
+        self, candidate: Candidate, seed: tuple[int, ...], draws: int
+    ) -> Evidence:
+        """A sample in which the candidate's widest gap is as wide as the status
+        quo's.
+        """
         groups = len(self.before)
-        noise = np.random.default_rng(seed).standard_normal((draws + 1, 2 * groups)) @ root(self._flat(candidate)).T
+        noise = (
+            np.random.default_rng(seed).standard_normal((draws + 1, 2 * groups))
+            @ root(self._flat(candidate)).T
+        )
         deviations = noise.reshape(-1, groups, 2)
         values = self.utilities(candidate) + deviations[0]
         sums, drawn = _contributions(values), _contributions(values + deviations[1:])
@@ -181,16 +223,26 @@ def _contributions(utilities: FloatArray) -> FloatArray:
 
 
 def apart(groups: int, errors: float) -> Limit:
-    """One pair is the widest by so many standard errors of the difference; all other groups tie for the second."""
+    """One pair is the widest by so many standard errors of the difference; all other
+    groups tie for the second.
+    """
     second = WIDE - errors * 2**0.5
     words = "tied" if errors == 0 else f"one pair {errors:g} se clear"
-    return Limit(f"{groups} groups, {words}", (WIDE, *[second] * (groups - 2), 0.0), (1.0,) * groups)
+    return Limit(
+        f"{groups} groups, {words}",
+        (WIDE, *[second] * (groups - 2), 0.0),
+        (1.0,) * groups,
+    )
 
 
 def tied_both_ends(groups: int) -> Limit:
     """Half of the groups tie for the highest, half for the lowest."""
     half = groups // 2
-    return Limit(f"{groups} groups, tied at both ends", (*[WIDE] * half, *[0.0] * (groups - half)), (1.0,) * groups)
+    return Limit(
+        f"{groups} groups, tied at both ends",
+        (*[WIDE] * half, *[0.0] * (groups - half)),
+        (1.0,) * groups,
+    )
 
 
 def no_gap(groups: int) -> Limit:

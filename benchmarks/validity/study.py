@@ -1,4 +1,6 @@
-"""Simulated samples, and what was found in each, kept: a study can be stopped, continued, and given more samples."""
+"""Simulated samples, and what was found in each, kept: a study can be stopped,
+continued, and given more samples.
+"""
 
 import json
 import sys
@@ -36,9 +38,13 @@ class Rate:
 
 
 def rate_of(hits: Sequence[float] | FloatArray | BoolArray) -> Rate:
-    """From the samples: rejected or not, or which share of the repetitions of an audit did."""
+    """From the samples: rejected or not, or which share of the repetitions of an audit
+    did.
+    """
     values = np.asarray(hits, dtype=np.float64)
-    return Rate(float(values.mean()), float(values.std() / len(values) ** 0.5), len(values))
+    return Rate(
+        float(values.mean()), float(values.std() / len(values) ** 0.5), len(values)
+    )
 
 
 @contextmanager
@@ -57,7 +63,8 @@ class Unit:
     name : str
         Unique; also the file in which its samples are kept.
     once : callable
-        From the number of a sample to what is found: p-values, or 1 where something happened.
+        From the number of a sample to what is found: p-values, or 1 where something
+        happened.
     samples : int
         How many the full study makes.
     """
@@ -98,7 +105,9 @@ class Found:
     def kinds(self, start: str) -> dict[str, float]:
         """Shares of everything whose name begins so, by the rest of the name."""
         return {
-            name.removeprefix(start): float(np.mean(self.of(name))) for name in self.values if name.startswith(start)
+            name.removeprefix(start): float(np.mean(self.of(name)))
+            for name in self.values
+            if name.startswith(start)
         }
 
 
@@ -116,9 +125,14 @@ def found_of(folder: Path, unit: Unit) -> Found:
 
 
 def run(folder: Path, units: Sequence[Unit], share: float, jobs: int = 1) -> None:
-    """Make what is missing of a share of all samples, so many units at a time; each continues where it stopped."""
+    """Make what is missing of a share of all samples, so many units at a time; each
+    continues where it stopped.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    Parallel(n_jobs=jobs)(delayed(_complete)(folder, unit, max(2, round(share * unit.samples))) for unit in units)
+    Parallel(n_jobs=jobs)(
+        delayed(_complete)(folder, unit, max(2, round(share * unit.samples)))
+        for unit in units
+    )
 
 
 def _complete(folder: Path, unit: Unit, wanted: int) -> None:
@@ -126,11 +140,19 @@ def _complete(folder: Path, unit: Unit, wanted: int) -> None:
     while found.samples < wanted:
         found = _more(unit, found, wanted)
         path_of(folder, unit).write_text(json.dumps(found.__dict__))
-    print(f"{unit.name}: {found.samples:,} samples, {found.seconds:.0f} s", file=sys.stderr, flush=True)
+    print(
+        f"{unit.name}: {found.samples:,} samples, {found.seconds:.0f} s",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _more(unit: Unit, found: Found, wanted: int) -> Found:
-    start, values, i = time.perf_counter(), {name: [*some] for name, some in found.values.items()}, found.samples
+    start, values, i = (
+        time.perf_counter(),
+        {name: [*some] for name, some in found.values.items()},
+        found.samples,
+    )
     with quiet():
         while i < wanted and time.perf_counter() - start < SAVES:
             one = unit.once(i)

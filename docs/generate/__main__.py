@@ -1,4 +1,6 @@
-"""Writes all that is generated under `docs/`: ``python -m docs.generate``, or `make pages`; a test compares."""
+"""Writes all that is generated under `docs/`: ``python -m docs.generate``, or `make
+pages`; a test compares.
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
-"""The table of attacks in `evidence/threat-model.md`: one row for each test file that plays one.
+"""The table of attacks in `evidence/threat-model.md`: one row for each test file that
+plays one.
 
-The first paragraph of a file's docstring is the attack, the rest is what stops it. Where there is no rest, the names of
-its tests say it.
+The first paragraph of a file's docstring is the attack, the rest is what stops it.
+Where there is no rest, the names of its tests say it.
 """
 
 import ast
@@ -31,14 +32,32 @@ def _place(path: Path) -> tuple[int, str]:
 def pages() -> dict[Path, str]:
     """The page with the table as it is now."""
     before = PAGE.read_text(encoding="utf-8")
-    return {PAGE: re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{table()}\n{END}", before, flags=re.DOTALL)}
+    return {
+        PAGE: re.sub(
+            f"{BEGIN}.*?{END}",
+            lambda _: f"{BEGIN}\n{table()}\n{END}",
+            before,
+            flags=re.DOTALL,
+        )
+    }
 
 
 def _row(path: Path) -> str:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     attack, _, stops = (ast.get_docstring(tree) or path.stem).partition("\n\n")
-    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
-    told = stops or "; ".join(name.removeprefix("test_").replace("_", " ") for name in names)
-    attack = re.sub(r"^Attack \d+: (.)", lambda found: found[1].upper(), attack)  # some are numbered
+    names = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    told = stops or "; ".join(
+        name.removeprefix("test_").replace("_", " ") for name in names
+    )
+    # some are numbered
+    attack = re.sub(r"^Attack \d+: (.)", lambda found: found[1].upper(), attack)
     cells = (attack, told, f"`{path.relative_to(ROOT).as_posix()}`")
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    return (
+        "| "
+        + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells)
+        + " |"
+    )

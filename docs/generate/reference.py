@@ -1,4 +1,6 @@
-"""What reference pages take from the program: the commands' own help, and the tables of the JSON schema."""
+"""What reference pages take from the program: the commands' own help, and the tables of
+the JSON schema.
+"""
 
 import contextlib
 import io
@@ -36,7 +38,9 @@ def pages() -> dict[Path, str]:
     """Each page as it is written, up to its mark, and then what is made."""
     made = {REFERENCE / "commands.md": commands(), REFERENCE / "json.md": tables()}
     return {
-        path: f"{path.read_text(encoding='utf-8').partition(BEGIN)[0]}{BEGIN}\n\n{text}\n"
+        path: (
+            f"{path.read_text(encoding='utf-8').partition(BEGIN)[0]}{BEGIN}\n\n{text}\n"
+        )
         for path, text in made.items()
     }
 
@@ -45,13 +49,19 @@ def names() -> list[str]:
     """Every command of the program."""
     from improvable.cli import app
 
-    return [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    return [
+        command.name or command.callback.__name__
+        for command in app.registered_commands
+        if command.callback
+    ]
 
 
 def commands() -> str:
     """The help of every command, as the program prints it."""
     parts = [f"```text\n{_help([])}\n```"]
-    parts += [f"## improvable {name}\n\n```text\n{_help([name])}\n```" for name in names()]
+    parts += [
+        f"## improvable {name}\n\n```text\n{_help([name])}\n```" for name in names()
+    ]
     return "\n\n".join(parts)
 
 
@@ -62,7 +72,9 @@ def _help(words: list[str]) -> str:
     os.environ["COLUMNS"] = WIDTH
     try:
         with contextlib.redirect_stdout(out):
-            built()(args=[*words, "--help"], prog_name="improvable", standalone_mode=False)
+            built()(
+                args=[*words, "--help"], prog_name="improvable", standalone_mode=False
+            )
     finally:
         if before is None:
             del os.environ["COLUMNS"]
@@ -74,12 +86,18 @@ def _help(words: list[str]) -> str:
 def tables() -> str:
     """A table of keys for every object of the schema."""
     schema = json.loads(next(iter(schema_pages().values())))
-    return "\n\n".join(f"## {title}\n\n{_table(schema['$defs'][name])}" for name, title in TABLES.items())
+    return "\n\n".join(
+        f"## {title}\n\n{_table(schema['$defs'][name])}"
+        for name, title in TABLES.items()
+    )
 
 
 def _table(part: dict[str, Any]) -> str:
     lines = ["| key | kind | meaning |", "|---|---|---|"]
-    lines += [f"| `{key}` | {_kind(value)} | {value['description']} |" for key, value in part["properties"].items()]
+    lines += [
+        f"| `{key}` | {_kind(value)} | {value['description']} |"
+        for key, value in part["properties"].items()
+    ]
     return "\n".join(lines)
 
 

@@ -1,25 +1,45 @@
-"""The schema `reference/result.schema.json`: types from `improvable.results.facts`, words from `result_words.toml`."""
+"""The schema `reference/result.schema.json`: types from `improvable.results.facts`,
+words from `result_words.toml`.
+"""
 
 import json
 import re
 import tomllib
 import types
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Annotated,
+    Any,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from docs.generate.settings import protocol_schema
 from improvable.results.facts import Facts
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 SCHEMA, WORDS = REFERENCE / "result.schema.json", REFERENCE / "result_words.toml"
-PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean", types.NoneType: "null"}
+PLAIN = {
+    str: "string",
+    float: "number",
+    int: "integer",
+    bool: "boolean",
+    types.NoneType: "null",
+}
 NAMES = {"DiagnosticFacts": "diagnostics", "EigenvalueFacts": "eigenvalues"}
 SELDOM = {"asked_again"}
 """Keys that not every audit has."""
 HEAD = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "The result of improvable audit and improvable compare",
-    "description": "What --json writes and to_dict() returns. A key that is not defined here is not written.",
+    "description": (
+        "What --json writes and to_dict() returns. A key that is not defined here is "
+        "not written."
+    ),
     "type": "object",
     "allOf": [{"$ref": "#/$defs/common"}],
     "if": {"properties": {"kind": {"const": "audit"}}},
@@ -33,9 +53,18 @@ def pages() -> dict[Path, str]:
     parts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in HEAD.items()]
     made = {name: _lines(part, 4, 2) for name, part in _definitions().items()}
     protocol = _lines(protocol_schema(), 4, 4)
-    definitions = {"common": made.pop("common"), "audit": made.pop("audit"), "protocol": protocol, **made}
-    inner = ",\n".join(f"    {json.dumps(name)}: {text}" for name, text in definitions.items())
-    return {SCHEMA: "{\n" + ",\n".join([*parts, f'  "$defs": {{\n{inner}\n  }}']) + "\n}\n"}
+    definitions = {
+        "common": made.pop("common"),
+        "audit": made.pop("audit"),
+        "protocol": protocol,
+        **made,
+    }
+    inner = ",\n".join(
+        f"    {json.dumps(name)}: {text}" for name, text in definitions.items()
+    )
+    return {
+        SCHEMA: "{\n" + ",\n".join([*parts, f'  "$defs": {{\n{inner}\n  }}']) + "\n}\n"
+    }
 
 
 def _definitions() -> dict[str, dict[str, Any]]:
@@ -43,7 +72,10 @@ def _definitions() -> dict[str, dict[str, Any]]:
     words = tomllib.loads(WORDS.read_text(encoding="utf-8"))
     found: dict[str, dict[str, Any]] = {}
     whole = _object(Facts, found)["properties"]
-    for name, keys in (("common", Facts.__required_keys__), ("audit", Facts.__optional_keys__)):
+    for name, keys in (
+        ("common", Facts.__required_keys__),
+        ("audit", Facts.__optional_keys__),
+    ):
         properties = {key: value for key, value in whole.items() if key in keys}
         required = [key for key in properties if key not in SELDOM]
         found[name] = {"type": "object", "required": required, "properties": properties}
@@ -51,13 +83,21 @@ def _definitions() -> dict[str, dict[str, Any]]:
     for name, said in words.items():
         properties = found[name]["properties"]
         if list(said) != list(properties):
-            raise ValueError(f"[{name}] has words for {sorted(set(said) ^ set(properties))}, or in another order.")
-        found[name]["properties"] = {key: value | {"description": said[key]} for key, value in properties.items()}
+            raise ValueError(
+                f"[{name}] has words for {sorted(set(said) ^ set(properties))}, or in "
+                "another order."
+            )
+        found[name]["properties"] = {
+            key: value | {"description": said[key]} for key, value in properties.items()
+        }
     return dict(sorted(found.items()))
 
 
 def _name(kind: type) -> str:
-    plain = NAMES.get(kind.__name__) or re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__.removesuffix("Facts")).lower()
+    plain = (
+        NAMES.get(kind.__name__)
+        or re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__.removesuffix("Facts")).lower()
+    )
     return "protocol_declared" if plain == "protocol" else plain
 
 
@@ -65,7 +105,12 @@ def _object(kind: Any, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     properties = {key: _schema(hint, found) for key, hint in hints.items()}
     required = [key for key in hints if key in kind.__required_keys__]
-    return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+    return {
+        "type": "object",
+        "required": required,
+        "properties": properties,
+        "additionalProperties": False,
+    }
 
 
 def _schema(hint: Any, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -103,7 +148,11 @@ def _limited(part: dict[str, Any], limits: tuple[Any, ...]) -> dict[str, Any]:
         names = ("minimum", "maximum")
     else:
         return {"enum": list(limits)}
-    return part | {name: limit for name, limit in zip(names, limits, strict=True) if limit is not None}
+    return part | {
+        name: limit
+        for name, limit in zip(names, limits, strict=True)
+        if limit is not None
+    }
 
 
 def _lines(value: Any, indent: int, levels: int) -> str:
@@ -111,6 +160,7 @@ def _lines(value: Any, indent: int, levels: int) -> str:
     if not isinstance(value, dict) or not levels:
         return json.dumps(value)
     inner = [
-        f"{' ' * (indent + 2)}{json.dumps(key)}: {_lines(one, indent + 2, levels - 1)}" for key, one in value.items()
+        f"{' ' * (indent + 2)}{json.dumps(key)}: {_lines(one, indent + 2, levels - 1)}"
+        for key, one in value.items()
     ]
     return "{\n" + ",\n".join(inner) + f"\n{' ' * indent}}}"

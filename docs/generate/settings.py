@@ -1,4 +1,6 @@
-"""What is made from the settings: the page `reference/settings.md`, and the protocol in the JSON schema."""
+"""What is made from the settings: the page `reference/settings.md`, and the protocol in
+the JSON schema.
+"""
 
 from dataclasses import fields
 from inspect import signature
@@ -10,7 +12,14 @@ from improvable.procedure.api import audit
 from improvable.question import options as checks
 from improvable.question.options import FLAG, SECTIONS, STATUS_QUO, Setting
 from improvable.question.protocol import WAYS
-from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, STATUS_QUO_KEYS, About, section_keys
+from improvable.question.settings import (
+    ELSEWHERE,
+    OBJECTS,
+    SETTINGS,
+    STATUS_QUO_KEYS,
+    About,
+    section_keys,
+)
 
 PAGE = Path(__file__).parents[1] / "reference" / "settings.md"
 HEAD = """\
@@ -25,7 +34,7 @@ given as `group`; `About` is given to `result.report`. What stands in parenthese
 
 This page is made from the declaration of the settings: `make pages` writes it.
 
-"""
+"""  # noqa: E501
 
 ESCAPED = r"\*"
 NEEDED = {"columns": ["outcome"], "rule": ["name"]}
@@ -37,20 +46,39 @@ SCHEMAS: dict[checks.Kind, dict[str, Any]] = {
     checks.POSITIVE: {
         "anyOf": [
             {"type": ["string", "array"]},
-            {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+            {
+                "type": "object",
+                "additionalProperties": {"type": ["string", "number", "boolean"]},
+            },
         ]
     },
     checks.NUMBER: {"type": "number"},
-    checks.RANGE: {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-    checks.CAPACITY: {"anyOf": [{"type": "number"}, {"enum": [checks.SAME, checks.SAME_SHARE]}]},
+    checks.RANGE: {
+        "type": "array",
+        "items": {"type": "number"},
+        "minItems": 2,
+        "maxItems": 2,
+    },
+    checks.CAPACITY: {
+        "anyOf": [{"type": "number"}, {"enum": [checks.SAME, checks.SAME_SHARE]}]
+    },
     checks.WHOLE: {"type": "integer"},
     checks.FLAG: {"type": "boolean"},
-    checks.SIGNS: {"type": "object", "additionalProperties": {"enum": ["+", "-", 1, -1]}},
+    checks.SIGNS: {
+        "type": "object",
+        "additionalProperties": {"enum": ["+", "-", 1, -1]},
+    },
     checks.LABELS: {"type": "object", "additionalProperties": {"type": "string"}},
     checks.COLUMNS_OF: {"type": "object", "additionalProperties": {"type": "string"}},
     checks.SHARES: NUMBERS,
-    checks.DELTA: {"type": ["number", "object"], "additionalProperties": {"anyOf": [{"type": "number"}, NUMBERS]}},
-    checks.GAP_DELTA: {"type": ["number", "object"], "additionalProperties": {"type": "number"}},
+    checks.DELTA: {
+        "type": ["number", "object"],
+        "additionalProperties": {"anyOf": [{"type": "number"}, NUMBERS]},
+    },
+    checks.GAP_DELTA: {
+        "type": ["number", "object"],
+        "additionalProperties": {"type": "number"},
+    },
     checks.WEIGHTS: {"anyOf": [{"const": checks.POPULATION}, NUMBERS]},
 }
 """What a protocol may hold, by the kind of a setting."""
@@ -62,7 +90,8 @@ def pages() -> dict[Path, str]:
 
 
 def protocol_schema() -> dict[str, Any]:
-    """The JSON schema of a protocol: what a TOML file may hold, and what a result remembers as declared.
+    """The JSON schema of a protocol: what a TOML file may hold, and what a result
+    remembers as declared.
 
     Examples
     --------
@@ -73,7 +102,10 @@ def protocol_schema() -> dict[str, Any]:
         "type": "object",
         "description": "What an audit was asked, as a protocol declares it.",
         "required": ["columns", "status_quo", "rule"],
-        "properties": {section: _section_schema(section, words) for section, words in SECTIONS.items()},
+        "properties": {
+            section: _section_schema(section, words)
+            for section, words in SECTIONS.items()
+        },
         "additionalProperties": False,
     }
 
@@ -82,7 +114,9 @@ def _section_schema(section: str, words: str) -> dict[str, Any]:
     schema: dict[str, Any] = {
         "type": "object",
         "description": words,
-        "properties": {key: _key_schema(setting) for key, setting in section_keys(section).items()},
+        "properties": {
+            key: _key_schema(setting) for key, setting in section_keys(section).items()
+        },
         "additionalProperties": False,
     }
     if section in NEEDED:
@@ -94,28 +128,59 @@ def _section_schema(section: str, words: str) -> dict[str, Any]:
 
 
 def _key_schema(setting: Setting) -> dict[str, Any]:
-    allowed = {"enum": list(setting.choices)} if setting.choices else SCHEMAS[setting.kind]
+    allowed = (
+        {"enum": list(setting.choices)} if setting.choices else SCHEMAS[setting.kind]
+    )
     return {**allowed, "description": setting.help}
 
 
 def settings_table() -> str:
-    """Every setting as a Markdown table: in Python, on the command line, in a protocol, its default, what it means."""
-    every = [one for section in SECTIONS for one in SETTINGS.values() if one.section == section]
+    """Every setting as a Markdown table: in Python, on the command line, in a protocol,
+    its default, what it means.
+    """
+    every = [
+        one
+        for section in SECTIONS
+        for one in SETTINGS.values()
+        if one.section == section
+    ]
     rows = [_row(setting) for setting in every if setting.name != "seal"]
-    head = ["| Python | option | commands | protocol | value | default | meaning |", "|---|---|---|---|---|---|---|"]
+    head = [
+        "| Python | option | commands | protocol | value | default | meaning |",
+        "|---|---|---|---|---|---|---|",
+    ]
     return "\n".join([*head, *rows])
 
 
 def _row(setting: Setting) -> str:
     flags, commands = [setting.flag], setting.commands
     protocol = f"`[{setting.section}] {setting.key}`" if setting.in_protocol else "none"
-    value = one_of(f"`{one}`" for one in setting.choices) if setting.choices else setting.kind.words
+    value = (
+        one_of(f"`{one}`" for one in setting.choices)
+        if setting.choices
+        else setting.kind.words
+    )
     meaning = setting.help
     if setting.name == STATUS_QUO:
-        flags, commands = [one.flag for one in STATUS_QUO_KEYS.values()], STATUS_QUO_KEYS["score"].commands
-        protocol, value, meaning = f"`[{STATUS_QUO}]`", "an algorithm", SECTIONS[STATUS_QUO]
+        flags, commands = (
+            [one.flag for one in STATUS_QUO_KEYS.values()],
+            STATUS_QUO_KEYS["score"].commands,
+        )
+        protocol, value, meaning = (
+            f"`[{STATUS_QUO}]`",
+            "an algorithm",
+            SECTIONS[STATUS_QUO],
+        )
     options = ", ".join(f"`{flag}`" for flag in flags)
-    cells = [_in_python(setting.name), options, ", ".join(commands), protocol, value, _default(setting), meaning]
+    cells = [
+        _in_python(setting.name),
+        options,
+        ", ".join(commands),
+        protocol,
+        value,
+        _default(setting),
+        meaning,
+    ]
     return f"| {' | '.join(cell.replace('*', ESCAPED) for cell in cells)} |"
 
 
@@ -135,4 +200,8 @@ def _default(setting: Setting) -> str:
         return setting.unset or "none"
     if setting.kind is FLAG:
         return "true" if setting.default else "false"
-    return f"`{setting.default}`" if isinstance(setting.default, str) else f"{setting.default:,}"
+    return (
+        f"`{setting.default}`"
+        if isinstance(setting.default, str)
+        else f"{setting.default:,}"
+    )

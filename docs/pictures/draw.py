@@ -17,15 +17,31 @@ from improvable.cli import run
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report import plots
-from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, chart, field, series, styled
-from improvable.studies.game import FORWARD_CORRELATION, GaussianMixing, Mixing, costs_of, play
+from improvable.report.plots.style import (
+    ALGORITHM_NAMES,
+    OKABE_ITO,
+    SHAPES,
+    chart,
+    field,
+    series,
+    styled,
+)
+from improvable.studies.game import (
+    FORWARD_CORRELATION,
+    GaussianMixing,
+    Mixing,
+    costs_of,
+    play,
+)
 from replication.appendix_e import appendix_e, curve_rows
 
 HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    """All pictures, or only those of one case: ``python docs/pictures/draw.py screening``."""
+    """All pictures, or only those of one case: ``python docs/pictures/draw.py
+    screening``.
+    """
     if sys.argv[1:] in ([], ["screening"]):
         screening()
     if sys.argv[1:] == []:
@@ -36,7 +52,11 @@ def main() -> None:
 
 def monitored() -> None:
     """The wealth on the page about the monitor, as the page's own blocks draw it."""
-    section = (HERE.parent / "how-to" / "monitor.md").read_text().split("\n## Monitor a candidate\n")[1]
+    section = (
+        (HERE.parent / "how-to" / "monitor.md")
+        .read_text()
+        .split("\n## Monitor a candidate\n")[1]
+    )
     blocks = re.findall(r"^```(py|sh)\n(.*?)^```$", section, re.M | re.S)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for kind, text in blocks:
@@ -48,18 +68,28 @@ def monitored() -> None:
 
 
 def screening() -> None:
-    """The real case: both audits side by side, and how large an improvement the first supports."""
+    """The real case: both audits side by side, and how large an improvement the first
+    supports.
+    """
     everybody = diabetes_screening()
     unknown = everybody.filter(pl.col("diagnosed") == 0)
-    audits = [improvable.audit(people, **DIABETES_SCREENING) for people in (everybody, unknown)]
+    audits = [
+        improvable.audit(people, **DIABETES_SCREENING)
+        for people in (everybody, unknown)
+    ]
     plots.save_chart(detection(*audits), HERE / "screening.svg")
     plots.save_chart(audits[0].plot("dumbbells"), HERE / "screening_dumbbells.svg")
     plots.save_chart(audits[0].plot("surface"), HERE / "screening_surface.svg")
 
 
 def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any:
-    """Which share of each group's people with diabetes is screened, under both algorithms: one panel per audit."""
-    titles = ("Everybody with diabetes: shown", "Not yet diagnosed, fewer cases: not shown")
+    """Which share of each group's people with diabetes is screened, under both
+    algorithms: one panel per audit.
+    """
+    titles = (
+        "Everybody with diabetes: shown",
+        "Not yet diagnosed, fewer cases: not shown",
+    )
     assert (everybody.reject, undiagnosed.reject) == (True, False), "the titles say so"
     panels = []
     for result, title in zip((everybody, undiagnosed), titles, strict=True):
@@ -68,24 +98,48 @@ def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any
             {
                 "group": group,
                 "algorithm": name,
-                "share": sum(s["accuracy"][group][one] or 0.0 for s in facts["repetitions"])
+                "share": sum(
+                    s["accuracy"][group][one] or 0.0 for s in facts["repetitions"]
+                )
                 / len(facts["repetitions"]),
             }
             for group in facts["groups"]
             for name, one in zip(ALGORITHM_NAMES, ALGORITHMS, strict=True)
         ]
-        color, shape = series("algorithm", ALGORITHM_NAMES, OKABE_ITO, SHAPES, title=None)
+        color, shape = series(
+            "algorithm", ALGORITHM_NAMES, OKABE_ITO, SHAPES, title=None
+        )
         scale = {"domain": [0.5, 1]}
-        x = field("share:Q", title="share of people with diabetes who are screened", scale=scale)
+        x = field(
+            "share:Q",
+            title="share of people with diabetes who are screened",
+            scale=scale,
+        )
         y = field("group:N", title=None)
-        line = chart(rows).mark("line", color="#888888").encode(x=x, y=y, detail="group:N")
-        points = chart(rows).mark("point", filled=True, size=130, opacity=1, stroke="black")
+        line = (
+            chart(rows).mark("line", color="#888888").encode(x=x, y=y, detail="group:N")
+        )
+        points = chart(rows).mark(
+            "point", filled=True, size=130, opacity=1, stroke="black"
+        )
         layers = [line, points.encode(x=x, y=y, color=color, shape=shape)]
         head = {"text": title, "anchor": "start", "fontSize": 13}
         panels.append({"layer": layers, "title": head, "width": 300, "height": 150})
-    words = ["Status quo: the guideline. Candidate: a score that screens the same share of people."]
+    words = [
+        "Status quo: the guideline. Candidate: a score that screens the same share of "
+        "people."
+    ]
     look = {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "offset": 10}
-    return styled({"hconcat": panels, "title": {"text": "Who is screened for diabetes", "subtitle": words, **look}})
+    return styled(
+        {
+            "hconcat": panels,
+            "title": {
+                "text": "Who is screened for diabetes",
+                "subtitle": words,
+                **look,
+            },
+        }
+    )
 
 
 def care_program() -> None:
@@ -102,20 +156,29 @@ def care_program() -> None:
     for name in ("dumbbells", "utilities", "p_values"):
         plots.save_chart(audit.plot(name), HERE / f"{name}.svg")
     curves = [
-        row | {"series": f"n = {row['size']}", "variant": row["gap"]} for row in curve_rows(appendix_e(workers=2))
+        row | {"series": f"n = {row['size']}", "variant": row["gap"]}
+        for row in curve_rows(appendix_e(workers=2))
     ]
     power = plots.power_curves(
         curves,
         x_title="mean gap of the candidate (eta); the status quo's is 1.52",
         title="Appendix E: how often the fairness test rejects",
-        subtitle=["Absolute: the paper's statistic. Signed: ours. Left: a fairer candidate."],
+        subtitle=[
+            "Absolute: the paper's statistic. Signed: ours. Left: a fairer candidate."
+        ],
         level=0.05,
         marks=[1.52],
     )
     plots.save_chart(power, HERE / "power.svg")
     runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
-    alike: dict[str, Mixing] = {"split": GaussianMixing(0.3), "forward": GaussianMixing(FORWARD_CORRELATION)}
-    games = {name: play(*costs_of(0.001, 7), repetitions=7, mixing=mixing) for name, mixing in alike.items()}
+    alike: dict[str, Mixing] = {
+        "split": GaussianMixing(0.3),
+        "forward": GaussianMixing(FORWARD_CORRELATION),
+    }
+    games = {
+        name: play(*costs_of(0.001, 7), repetitions=7, mixing=mixing)
+        for name, mixing in alike.items()
+    }
     plots.save_chart(plots.attempts(games), HERE / "repetitions.svg")
 
 

@@ -1,12 +1,16 @@
-"""How often folds, forward blocks and halves reject a true null: `python docs/pictures/why_not_folds.py`.
+"""How often folds, forward blocks and halves reject a true null: `python
+docs/pictures/why_not_folds.py`.
 
-It draws why_not_folds.svg and writes the tables of the pages that tell of it, in less than a minute on one core.
+It draws why_not_folds.svg and writes the tables of the pages that tell of it, in less
+than a minute on one core.
 
-Outcomes of a group are coin tosses, so no algorithm is more accurate for it than any other. Each candidate reverses
-the status quo's decisions about its own tenth of the people: about half of these decisions become right, the others
-wrong. In all else the candidates are clearly better, so this group's accuracy decides. All that matters of a data set
-is how many people each candidate helps, how many it harms, and how many none of them touches. A repetition puts each
-person into a block by chance, as a keyed hash does.
+Outcomes of a group are coin tosses, so no algorithm is more accurate for it than any
+other. Each candidate reverses the status quo's decisions about its own tenth of the
+people: about half of these decisions become right, the others wrong. In all else the
+candidates are clearly better, so this group's accuracy decides. All that matters of a
+data set is how many people each candidate helps, how many it harms, and how many none
+of them touches. A repetition puts each person into a block by chance, as a keyed hash
+does.
 """
 
 import re
@@ -26,7 +30,9 @@ CANDIDATES, SIZES = (1, 2, 3, 4, 6, 8), (500, 2_000, 8_000, 32_000)
 
 Numbers = NDArray[Any]
 Scheme = tuple[Numbers, list[tuple[list[int], int]]]
-"""The shares of the blocks; and each tested block, after the blocks that teach its candidate."""
+"""The shares of the blocks; and each tested block, after the blocks that teach its
+candidate.
+"""
 
 
 class State(NamedTuple):
@@ -37,7 +43,8 @@ class State(NamedTuple):
     gains : array of shape (data sets, candidates)
         People helped less people harmed among the rows that teach.
     score, variance : array of shape (data sets,)
-        The standardized gain of the blocks tested so far, and the variance of the gain itself.
+        The standardized gain of the blocks tested so far, and the variance of the gain
+        itself.
     changed : float
         How many people of the block one candidate touches, in expectation.
     goal : float
@@ -52,7 +59,9 @@ class State(NamedTuple):
 
 
 Rule = Callable[[State], tuple[Numbers, Numbers]]
-"""The candidate of a block, and how much it changes there: 1, or 0 to keep the status quo; amounts may change more."""
+"""The candidate of a block, and how much it changes there: 1, or 0 to keep the status
+quo; amounts may change more.
+"""
 
 
 def best(state: State) -> tuple[Numbers, Numbers]:
@@ -71,31 +80,41 @@ def lock(state: State) -> tuple[Numbers, Numbers]:
 
 
 def raise_stakes(state: State) -> tuple[Numbers, Numbers]:
-    """Change the more the farther the score is from its goal; a block gets at most 90% of the variance."""
+    """Change the more the farther the score is from its goal; a block gets at most 90%
+    of the variance.
+    """
     part = np.clip(1 - (np.maximum(state.score, 0) / state.goal) ** 2, 0, 0.9)
     stake = np.sqrt(part / (1 - part) * state.variance / state.changed)
     return state.gains.argmax(axis=1), np.where(state.variance > 0, stake, 1.0)
 
 
 def folds(count: int) -> Scheme:
-    return np.full(count, 1 / count), [([b for b in range(count) if b != fold], fold) for fold in range(count)]
+    return np.full(count, 1 / count), [
+        ([b for b in range(count) if b != fold], fold) for fold in range(count)
+    ]
 
 
 SCHEMES: dict[str, Scheme] = {
     "five folds": folds(5),
     "two folds": folds(2),
-    "forward": (np.array([0.1, 0.1, 0.2, 0.3, 0.3]), [(list(range(block)), block) for block in range(1, 5)]),
+    "forward": (
+        np.array([0.1, 0.1, 0.2, 0.3, 0.3]),
+        [(list(range(block)), block) for block in range(1, 5)],
+    ),
     "the paper's halves": (np.array([0.5, 0.5]), [([0], 1)]),
 }
 
 
-def one_score(cells: Numbers, scheme: Scheme, rule: Rule, goal: float, rng: np.random.Generator) -> Numbers:
+def one_score(
+    cells: Numbers, scheme: Scheme, rule: Rule, goal: float, rng: np.random.Generator
+) -> Numbers:
     """The standardized gain of one repetition, in every data set.
 
     Parameters
     ----------
     cells : array of shape (data sets, 2 x candidates + 1)
-        How many people each candidate helps, how many each harms, how many none touches.
+        How many people each candidate helps, how many each harms, how many none
+        touches.
     """
     shares, lessons = scheme
     blocks, count = rng.multinomial(cells, shares), cells.shape[1] // 2
@@ -106,7 +125,9 @@ def one_score(cells: Numbers, scheme: Scheme, rule: Rule, goal: float, rng: np.r
         variance = square - gain**2 / np.maximum(tested, 1)
         gains = (helped - harmed)[:, :, teaching].sum(axis=2)
         changed = float(cells[:, :-1].mean() * 2 * shares[block])
-        chosen, stake = rule(State(gains, _standardized(gain, variance), variance, changed, goal))
+        chosen, stake = rule(
+            State(gains, _standardized(gain, variance), variance, changed, goal)
+        )
         gain += stake * (helped - harmed)[every, chosen, block]
         square += stake**2 * (helped + harmed)[every, chosen, block]
         tested += people[:, block]
@@ -143,7 +164,12 @@ def scores(
     """
     rng, halves = np.random.default_rng(seed), [share / 2 for share in shares]
     cells = rng.multinomial(people, [*halves, *halves, 1 - sum(shares)], size=data_sets)
-    return np.array([one_score(cells, SCHEMES[scheme], rule, critical(level), rng) for _ in range(repetitions)])
+    return np.array(
+        [
+            one_score(cells, SCHEMES[scheme], rule, critical(level), rng)
+            for _ in range(repetitions)
+        ]
+    )
 
 
 def critical(level: float) -> float:
@@ -151,7 +177,9 @@ def critical(level: float) -> float:
 
 
 def rejected(found: Numbers, level: float) -> float:
-    """The share of data sets in which the lower median of the p-values is below a level."""
+    """The share of data sets in which the lower median of the p-values is below a
+    level.
+    """
     return float((np.sort(found, axis=0)[len(found) // 2] > critical(level)).mean())
 
 
@@ -160,60 +188,111 @@ def error(share: float, data_sets: int = DATA_SETS) -> float:
     return float(np.sqrt(share * (1 - share) / data_sets))
 
 
-def both_levels(scheme: str, shares: Sequence[float], rule: Rule = best, people: int = PEOPLE) -> tuple[float, float]:
-    """The level of one repetition at alpha, and that of the median of seven at alpha / 2."""
+def both_levels(
+    scheme: str, shares: Sequence[float], rule: Rule = best, people: int = PEOPLE
+) -> tuple[float, float]:
+    """The level of one repetition at alpha, and that of the median of seven at alpha
+    / 2.
+    """
     once, seven = (
-        scores(scheme, shares, rule=rule, level=level, people=people, repetitions=repetitions)
+        scores(
+            scheme,
+            shares,
+            rule=rule,
+            level=level,
+            people=people,
+            repetitions=repetitions,
+        )
         for level, repetitions in ((LEVEL, 1), (LEVEL / 2, REPETITIONS))
     )
     return rejected(once, LEVEL), rejected(seven, LEVEL / 2)
 
 
 def picture(levels: Mapping[int, Mapping[str, tuple[float, float]]]) -> Any:
-    """Level against the number of candidates: of one repetition, and of the median of seven."""
+    """Level against the number of candidates: of one repetition, and of the median of
+    seven.
+    """
     names = list(SCHEMES)
     color = alt.Scale(domain=names, range=["#D55E00", "#E69F00", "#0072B2", "#000000"])
-    shape = alt.Scale(domain=names, range=["square", "triangle-up", "circle", "diamond"])
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13, symbolSize=110, symbolOpacity=1)
+    shape = alt.Scale(
+        domain=names, range=["square", "triangle-up", "circle", "diamond"]
+    )
+    legend = alt.Legend(
+        title=None, orient="top", labelFontSize=13, symbolSize=110, symbolOpacity=1
+    )
     panels = []
-    for which, title in enumerate(("One repetition, p below 5%", "Lower median of seven, below 2.5%")):
+    for which, title in enumerate(
+        ("One repetition, p below 5%", "Lower median of seven, below 2.5%")
+    ):
         values = [
-            {"count": count, "scheme": name, "level": shown[which], "low": shown[which] - 2 * error(shown[which]),
-             "high": shown[which] + 2 * error(shown[which])}
-            for count, by_scheme in levels.items() for name, shown in by_scheme.items()
-        ]  # fmt: skip
+            {
+                "count": count,
+                "scheme": name,
+                "level": shown[which],
+                "low": shown[which] - 2 * error(shown[which]),
+                "high": shown[which] + 2 * error(shown[which]),
+            }
+            for count, by_scheme in levels.items()
+            for name, shown in by_scheme.items()
+        ]
         base = alt.Chart(alt.InlineData(values=values)).encode(
-            x=alt.X("count:Q", title="candidates the rule chooses among, none of them better",
-                    axis=alt.Axis(values=list(levels), grid=False), scale=alt.Scale(domain=[0.5, max(levels) + 0.5])),
+            x=alt.X(
+                "count:Q",
+                title="candidates the rule chooses among, none of them better",
+                axis=alt.Axis(values=list(levels), grid=False),
+                scale=alt.Scale(domain=[0.5, max(levels) + 0.5]),
+            ),
             color=alt.Color("scheme:N", scale=color, legend=legend),
-        )  # fmt: skip
+        )
         share = alt.Y(
             "level:Q",
             title="share of true nulls rejected" if which == 0 else None,
             axis=alt.Axis(format="%", values=[0, 0.05, 0.1, 0.15]),
             scale=alt.Scale(domain=[0, 0.16]),
         )
-        allowed = alt.Chart(alt.InlineData(values=[{"level": LEVEL}])).mark_rule(strokeDash=[5, 4], color="#555555")
+        allowed = alt.Chart(alt.InlineData(values=[{"level": LEVEL}])).mark_rule(
+            strokeDash=[5, 4], color="#555555"
+        )
         points = base.mark_point(filled=True, size=80, opacity=1)
         panels.append(
             alt.layer(
                 allowed.encode(y=share),
                 base.mark_line(strokeWidth=1.5).encode(y=share),
-                base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
-                points.encode(y=share, shape=alt.Shape("scheme:N", scale=shape, legend=legend)),
-            ).properties(width=330, height=230, title=alt.TitleParams(title, anchor="start", fontSize=13))
+                base.mark_rule(strokeWidth=2).encode(
+                    y=alt.Y("low:Q", title=None), y2="high:Q"
+                ),
+                points.encode(
+                    y=share, shape=alt.Shape("scheme:N", scale=shape, legend=legend)
+                ),
+            ).properties(
+                width=330,
+                height=230,
+                title=alt.TitleParams(title, anchor="start", fontSize=13),
+            )
         )
     head = alt.TitleParams(
         "Folds confirm what chance chose",
-        subtitle=["At most 5% of true nulls may be rejected (dashed). Bars: two Monte Carlo errors."],
-        anchor="start", fontSize=15, subtitleFontSize=12, offset=8,
-    )  # fmt: skip
+        subtitle=[
+            "At most 5% of true nulls may be rejected (dashed). Bars: two Monte Carlo "
+            "errors."
+        ],
+        anchor="start",
+        fontSize=15,
+        subtitleFontSize=12,
+        offset=8,
+    )
     chart = alt.hconcat(*panels).properties(title=head, background="white")
-    return chart.configure_axis(labelFontSize=12, titleFontSize=12).configure_view(stroke="#cccccc")
+    return chart.configure_axis(labelFontSize=12, titleFontSize=12).configure_view(
+        stroke="#cccccc"
+    )
 
 
-def level_table(first: str, levels: Mapping[int, Mapping[str, tuple[float, float]]]) -> str:
-    """A row for each number: each scheme's level of one repetition, and of the median."""
+def level_table(
+    first: str, levels: Mapping[int, Mapping[str, tuple[float, float]]]
+) -> str:
+    """A row for each number: each scheme's level of one repetition, and of the
+    median.
+    """
     lines = [f"| {first} | {' | '.join(SCHEMES)} |", "|---" * (1 + len(SCHEMES)) + "|"]
     for number, by_scheme in levels.items():
         cells = [f"{once:.3f}, {seven:.3f}" for once, seven in by_scheme.values()]
@@ -227,13 +306,27 @@ def rule_table() -> str:
     rules: list[tuple[str, Rule, list[float]]] = [
         ("takes the best of four candidates", best, four),
         ("takes it only if it did better than the status quo", careful, four),
-        ("takes the best of four that change 1, 3, 10 and 30% of the decisions", best, [0.01, 0.03, 0.1, 0.3]),
+        (
+            "takes the best of four that change 1, 3, 10 and 30% of the decisions",
+            best,
+            [0.01, 0.03, 0.1, 0.3],
+        ),
         ("keeps the status quo as soon as its statistic is large enough", lock, one),
-        ("raises its stakes while its statistic is too small (amounts only)", raise_stakes, one),
+        (
+            "raises its stakes while its statistic is too small (amounts only)",
+            raise_stakes,
+            one,
+        ),
     ]
-    lines = ["| the rule | one repetition at 5% | median of seven at 2.5% |", "|---|---|---|"]
+    lines = [
+        "| the rule | one repetition at 5% | median of seven at 2.5% |",
+        "|---|---|---|",
+    ]
     for words, rule, shares in rules:
-        cells = [f"{share:.3f} ± {error(share):.3f}" for share in both_levels("forward", shares, rule)]
+        cells = [
+            f"{share:.3f} ± {error(share):.3f}"
+            for share in both_levels("forward", shares, rule)
+        ]
         lines.append(f"| {words} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -244,13 +337,24 @@ def write(page: str, name: str, table: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert mark in text, f"{page} has no place for the table of {name}"
     pattern = f"{re.escape(mark)}.*?<!-- end -->"
-    path.write_text(re.sub(pattern, f"{mark}\n\n{table}\n\n<!-- end -->", text, flags=re.DOTALL), encoding="utf-8")
+    path.write_text(
+        re.sub(pattern, f"{mark}\n\n{table}\n\n<!-- end -->", text, flags=re.DOTALL),
+        encoding="utf-8",
+    )
 
 
 def main() -> None:
     """Simulate, draw, write."""
-    by_count = {count: {name: both_levels(name, [TENTH] * count) for name in SCHEMES} for count in CANDIDATES}
-    by_size = {people: {name: both_levels(name, [TENTH] * 4, people=people) for name in SCHEMES} for people in SIZES}
+    by_count = {
+        count: {name: both_levels(name, [TENTH] * count) for name in SCHEMES}
+        for count in CANDIDATES
+    }
+    by_size = {
+        people: {
+            name: both_levels(name, [TENTH] * 4, people=people) for name in SCHEMES
+        }
+        for people in SIZES
+    }
     picture(by_count).save(HERE / "why_not_folds.svg")
     write("paper.md", "candidates", level_table("candidates", by_count))
     write("paper.md", "rows", level_table("rows", by_size))

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Audit a score
 #
-# A hospital enrolls the patients with the highest risk score. Could another algorithm reach sicker patients in both
-# groups, and more evenly? The data are simulated.
+# A hospital enrolls the patients with the highest risk score. Could another algorithm
+# reach sicker patients in both groups, and more evenly? The data are simulated.
 
 # %%
 import improvable
@@ -11,8 +11,8 @@ patients = improvable.datasets.care_management(48_784, seed=0)
 print(patients.shape)
 
 # %% [markdown]
-# One row is a patient. The outcome is the number of chronic conditions in the following year. A candidate may read what
-# was known a year before: columns that end in `_tm1`.
+# One row is a patient. The outcome is the number of chronic conditions in the following
+# year. A candidate may read what was known a year before: columns that end in `_tm1`.
 
 # %%
 result = improvable.audit(
@@ -27,21 +27,24 @@ result = improvable.audit(
 print(result.summary())
 
 # %% [markdown]
-# Only three repetitions, to be quick. The verdict comes in words, and so do both hypotheses.
+# Only three repetitions, to be quick. The verdict comes in words, and so do both
+# hypotheses.
 
 # %%
 print(result.null_hypothesis)
 print(result.alternative_hypothesis)
 
 # %% [markdown]
-# Pictures are Altair charts, which a notebook displays; a report is one file that needs no network.
+# Pictures are Altair charts, which a notebook displays; a report is one file that needs
+# no network.
 
 # %%
 chart = result.plot("utilities")
 result.report("care.html")
 
 # %% [markdown]
-# How large an improvement do the data support? No new computation is needed: the draws are kept.
+# How large an improvement do the data support? No new computation is needed: the draws
+# are kept.
 
 # %%
 for bound in result.bounds():

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Compare two scores
 #
-# If you already have a candidate, there is nothing to search for: compare it with the status quo, on rows that
-# neither was fitted on.
+# If you already have a candidate, there is nothing to search for: compare it with the
+# status quo, on rows that neither was fitted on.
 
 # %%
 import improvable
@@ -18,14 +18,20 @@ result = improvable.compare(
 print(result.summary())
 
 # %% [markdown]
-# `table()` is a data frame of the same kind as the input, pandas here, with a row for every condition.
+# `table()` is a data frame of the same kind as the input, pandas here, with a row for
+# every condition.
 
 # %%
 table = result.table()
-print(table[["kind", "group", "status_quo", "candidate", "difference"]].to_string(index=False))
+print(
+    table[["kind", "group", "status_quo", "candidate", "difference"]].to_string(
+        index=False
+    )
+)
 
 # %% [markdown]
-# The same draws answer other questions at once. Is the gap smaller by at least a quarter?
+# The same draws answer other questions at once. Is the gap smaller by at least a
+# quarter?
 
 # %%
 quarter = result.with_claim(delta_fairness=0.25)

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Several groups, weights and clusters
 #
-# Patients with several visits, survey weights, and groups by race and by sex: what real audits look like.
+# Patients with several visits, survey weights, and groups by race and by sex: what real
+# audits look like.
 
 # %%
 import numpy as np
@@ -11,14 +12,17 @@ import improvable
 
 rng = np.random.default_rng(0)
 people = improvable.datasets.care_management(6_000, seed=0).with_columns(
-    sex=pl.when(pl.col("dem_female") == 1).then(pl.lit("female")).otherwise(pl.lit("male")),
+    sex=pl.when(pl.col("dem_female") == 1)
+    .then(pl.lit("female"))
+    .otherwise(pl.lit("male")),
     weight=pl.Series(rng.uniform(0.5, 2.0, 6_000).round(2)),
 )
 visits = people.with_row_index("patient").sample(9_000, with_replacement=True, seed=1)
 print(f"{len(visits):,} visits of {visits['patient'].n_unique():,} patients")
 
 # %% [markdown]
-# Both races and both sexes must gain, and both gaps must shrink. A patient stays whole in every block and every draw.
+# Both races and both sexes must gain, and both gaps must shrink. A patient stays whole
+# in every block and every draw.
 
 # %%
 result = improvable.audit(

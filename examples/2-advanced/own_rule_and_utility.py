@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Your own rule and utility
 #
-# A lender earns 8 on a loan that is repaid and loses 60 on one that is not. What would another way of deciding return,
-# and how evenly would loans be granted?
+# A lender earns 8 on a loan that is repaid and loses 60 on one that is not. What would
+# another way of deciding return, and how evenly would loans be granted?
 
 # %%
 import numpy as np
@@ -39,16 +39,21 @@ net_return = improvable.Utility(
 
 
 # %% [markdown]
-# A rule turns training rows into a candidate. This one adds up standardized features, as a clerk would.
+# A rule turns training rows into a candidate. This one adds up standardized features,
+# as a clerk would.
 
 
 # %%
 class Points:
-    """Select by the sum of all features, each in standard deviations of the training rows."""
+    """Select by the sum of all features, each in standard deviations of the training
+    rows.
+    """
 
     name = "points"
 
-    def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> improvable.Selection:
+    def select(
+        self, training: improvable.Training, status_quo: improvable.Algorithm
+    ) -> improvable.Selection:
         """Learn means and spreads from training rows only."""
         rows = training.rows.native()[list(training.features)]
         middle, spread = rows.mean(), rows.std()

@@ -1,24 +1,47 @@
 # %% [markdown]
 # # Plan the sample
 #
-# How many rows would an audit need? First from assumptions, then from a pilot. A plan compares forward repetitions, the
-# default, with the paper's split.
+# How many rows would an audit need? First from assumptions, then from a pilot. A plan
+# compares forward repetitions, the default, with the paper's split.
 
 # %%
 import improvable
-from improvable.studies.power import AssumedGroup, Tried, power_from_assumptions, power_from_pilot
+from improvable.studies.power import (
+    AssumedGroup,
+    Tried,
+    power_from_assumptions,
+    power_from_pilot,
+)
 
 groups = [
-    AssumedGroup("black", share=0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4),
-    AssumedGroup("white", share=0.88, rates=(0.027, 0.024), means=(5.1, 7.3), spread=3.5, overlap=0.3),
+    AssumedGroup(
+        "black",
+        share=0.12,
+        rates=(0.05, 0.07),
+        means=(6.5, 7.4),
+        spread=3.5,
+        overlap=0.4,
+    ),
+    AssumedGroup(
+        "white",
+        share=0.88,
+        rates=(0.027, 0.024),
+        means=(5.1, 7.3),
+        spread=3.5,
+        overlap=0.3,
+    ),
 ]
 assumed = power_from_assumptions(groups, rows=30_000, simulations=500)
 forward, split, *_ = assumed.sample_sizes
 print(f"power with 30,000 rows: {assumed.asked.power:.2f}")
-print(f"rows for a power of 0.8: {forward.rows:,} forward, {split.rows:,} with the paper's split")
+print(
+    f"rows for a power of 0.8: {forward.rows:,} forward, {split.rows:,} with the "
+    "paper's split"
+)
 
 # %% [markdown]
-# A pilot also shows how much the rule gains from more training rows. Use other rows for the audit itself.
+# A pilot also shows how much the rule gains from more training rows. Use other rows for
+# the audit itself.
 
 # %%
 pilot = improvable.datasets.care_management(4_000, seed=1)

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Seal and verify, from Python
 #
-# What the commands `seal`, `audit` and `verify` do, step by step. The command line also keeps a ledger.
+# What the commands `seal`, `audit` and `verify` do, step by step. The command line also
+# keeps a ledger.
 
 # %%
 from pathlib import Path

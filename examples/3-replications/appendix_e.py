@@ -1,11 +1,12 @@
 # %% [markdown]
 # # The paper's simulation
 #
-# Appendix E asks how often the fairness part of the test rejects, for candidates between perfectly fair (eta = 0) and
-# as uneven as the status quo (eta = 1.52). The paper uses 5,000 simulations of 2,000 draws; here there are fewer.
+# Appendix E asks how often the fairness part of the test rejects, for candidates
+# between perfectly fair (eta = 0) and as uneven as the status quo (eta = 1.52). The
+# paper uses 5,000 simulations of 2,000 draws; here there are fewer.
 #
-# The replication is a folder of the repository, not of the package. Run this in the repository's root:
-# `PYTHONPATH=. python examples/3-replications/appendix_e.py`.
+# The replication is a folder of the repository, not of the package. Run this in the
+# repository's root: `PYTHONPATH=. python examples/3-replications/appendix_e.py`.
 
 # %%
 import improvable
@@ -16,16 +17,20 @@ etas = [0.0, 0.4, 0.8, 1.2, MEAN_GAP]
 found = appendix_e(etas, sizes=[100, 200, 400], simulations=300, draws=300)
 print("rows   eta  absolute  signed  (Monte Carlo error)")
 for one in found:
-    print(f"{one.size:4}  {one.eta:4.2f}  {one.absolute:8.3f}  {one.signed:6.3f}  ({one.error('absolute'):.3f})")
+    print(
+        f"{one.size:4}  {one.eta:4.2f}  {one.absolute:8.3f}  {one.signed:6.3f}  "
+        f"({one.error('absolute'):.3f})"
+    )
 
 # %% [markdown]
-# At eta = 1.52 the null hypothesis holds, and both statistics reject about 5% of the time. Power falls as the candidate
-# becomes less fair, and rises with the number of rows. With few rows the absolute statistic's power dips near perfect
-# fairness, as in the paper's figure.
+# At eta = 1.52 the null hypothesis holds, and both statistics reject about 5% of the
+# time. Power falls as the candidate becomes less fair, and rises with the number of
+# rows. With few rows the absolute statistic's power dips near perfect fairness, as in
+# the paper's figure.
 
 # %% [markdown]
-# The level at a claimed cut of 80%, with the candidate exactly on the boundary of the null hypothesis: here the two
-# statistics differ.
+# The level at a claimed cut of 80%, with the candidate exactly on the boundary of the
+# null hypothesis: here the two statistics differ.
 
 # %%
 (boundary,) = appendix_e([0.2 * MEAN_GAP], [0.8], [100], simulations=300, draws=300)
@@ -34,9 +39,9 @@ print(f"nominal 0.05: absolute {boundary.absolute:.3f}, signed {boundary.signed:
 # %% [markdown]
 # ## The same from an audit of one's own
 #
-# The paper's numbers were calibrated from the median split of its application. `power_from_run` does that with any
-# finished audit: how likely is its fairness test to reject, for candidates of any gap, with half, as many and twice as
-# many test rows?
+# The paper's numbers were calibrated from the median split of its application.
+# `power_from_run` does that with any finished audit: how likely is its fairness test to
+# reject, for candidates of any gap, with half, as many and twice as many test rows?
 
 # %%
 audit = improvable.audit(

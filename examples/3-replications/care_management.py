@@ -1,9 +1,10 @@
 # %% [markdown]
 # # The paper's application
 #
-# Section 6 of the paper audits a hospital's care program. The published data may not be redistributed with this
-# package. If you have the held-out third of them (name its folder in `IMPROVABLE_DATA`), it is used here; otherwise the
-# simulated program is. `make replicate` does all of Section 6 and Appendix H.
+# Section 6 of the paper audits a hospital's care program. The published data may not be
+# redistributed with this package. If you have the held-out third of them (name its
+# folder in `IMPROVABLE_DATA`), it is used here; otherwise the simulated program is.
+# `make replicate` does all of Section 6 and Appendix H.
 
 # %%
 import os
@@ -16,8 +17,9 @@ published = file.exists()
 print("published data, held-out third" if published else "SIMULATED data")
 
 # %% [markdown]
-# In the published third, a LASSO score was fitted on the other two thirds, so it is a genuine held-out candidate.
-# In the simulated program, last year's conditions stand in for it. The paper's own gap statistic is used.
+# In the published third, a LASSO score was fitted on the other two thirds, so it is a
+# genuine held-out candidate. In the simulated program, last year's conditions stand in
+# for it. The paper's own gap statistic is used.
 
 # %%
 patients = file if published else improvable.datasets.care_management(24_000, seed=0)
@@ -33,8 +35,8 @@ result = improvable.compare(
 print(result.summary())
 
 # %% [markdown]
-# The paper's table for LASSO averages, over its seven splits: White 5.134 to 7.269, Black 6.544 to 7.490, and the gap
-# 1.409 to 0.261.
+# The paper's table for LASSO averages, over its seven splits: White 5.134 to 7.269,
+# Black 6.544 to 7.490, and the gap 1.409 to 0.261.
 
 # %% [markdown]
 # Appendix H measures accuracy by cost instead, and does not reject.

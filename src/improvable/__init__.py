@@ -1,6 +1,7 @@
 """Can this algorithm be made fairer without making it less accurate?
 
-`audit` tests a status quo against the candidates that a selection rule finds; `compare` tests one candidate.
+`audit` tests a status quo against the candidates that a selection rule finds; `compare`
+tests one candidate.
 """
 
 from importlib import import_module
@@ -38,18 +39,54 @@ if TYPE_CHECKING:
     from improvable.studies import power
     from improvable.trust.verification import verify
 
-_LATER = {"plots": ("report.plots", ""), "power": ("studies.power", ""), "verify": ("trust.verification", "verify")}
+_LATER = {
+    "plots": ("report.plots", ""),
+    "power": ("studies.power", ""),
+    "verify": ("trust.verification", "verify"),
+}
 
 __all__ = [
-    "UTILITIES", "About", "Algorithm", "AlgorithmError", "Audit", "Claim", "Comparison", "Constraints", "DataError",
-    "Groups", "ImprovableError", "ImprovableWarning", "OptionError", "Read", "RuleError", "Selection", "SelectionRule",
-    "StorageError", "Test", "Training", "UnknownColumnError", "Utility", "__version__", "audit", "compare", "datasets",
-    "export_algorithm", "import_algorithm", "load", "monitor", "plots", "power", "threshold", "verify",
-]  # fmt: skip
+    "UTILITIES",
+    "About",
+    "Algorithm",
+    "AlgorithmError",
+    "Audit",
+    "Claim",
+    "Comparison",
+    "Constraints",
+    "DataError",
+    "Groups",
+    "ImprovableError",
+    "ImprovableWarning",
+    "OptionError",
+    "Read",
+    "RuleError",
+    "Selection",
+    "SelectionRule",
+    "StorageError",
+    "Test",
+    "Training",
+    "UnknownColumnError",
+    "Utility",
+    "__version__",
+    "audit",
+    "compare",
+    "datasets",
+    "export_algorithm",
+    "import_algorithm",
+    "load",
+    "monitor",
+    "plots",
+    "power",
+    "threshold",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """`power`, `plots` and `verify`, which are imported when they are first asked for."""
+    """`power`, `plots` and `verify`, which are imported when they are first asked
+    for.
+    """
     if name not in _LATER:
         raise AttributeError(f"module 'improvable' has no attribute {name!r}")
     module, attribute = _LATER[name]

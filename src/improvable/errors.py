@@ -1,4 +1,5 @@
-"""What can go wrong: one base, a family per stage, each also the builtin a caller would expect.
+"""What can go wrong: one base, a family per stage, each also the builtin a caller would
+expect.
 
 Every error says what is wrong and, in its hint, what would be right.
 """
@@ -63,26 +64,37 @@ class ImprovableWarning(UserWarning):
 
 
 BESIDE_VERDICT = CAPACITY, SHARES, LEVER, COPIES, CODE, PROBABILITIES, UNKNOWN = (
-    "capacity", "shares", "lever", "copies", "code", "probabilities", "unknown",
-)  # fmt: skip
+    "capacity",
+    "shares",
+    "lever",
+    "copies",
+    "code",
+    "probabilities",
+    "unknown",
+)
 """First words of the kinds of cautions that belong beside the verdict."""
 
 
 @dataclass(frozen=True)
 class Caution:
-    """A warning, with a name by which the same warning of several repetitions is gathered."""
+    """A warning, with a name by which the same warning of several repetitions is
+    gathered.
+    """
 
     kind: str
     text: str
 
     @property
     def beside_verdict(self) -> bool:
-        """Whether it must be read with the verdict: the algorithms may not be comparable, or the test may be rigged."""
+        """Whether it must be read with the verdict: the algorithms may not be
+        comparable, or the test may be rigged.
+        """
         return self.kind.split(" ")[0] in BESIDE_VERDICT
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Advice for a misspelt name: the nearest known ones, or all of them when none is near.
+    """Advice for a misspelt name: the nearest known ones, or all of them when none is
+    near.
 
     Examples
     --------
@@ -106,10 +118,14 @@ def one_line(error: object, most: int = 200) -> str:
 
 
 def require_extra(what: str, module: str, extra: str, package: str = "") -> None:
-    """Refuse what needs a package that is not installed, and name the extra that brings it."""
+    """Refuse what needs a package that is not installed, and name the extra that brings
+    it.
+    """
     if importlib.util.find_spec(module) is None:
         wrong = f"{what} needs {package or module}, which is not installed."
-        raise OptionError(wrong, f"Install it: pip install 'path/to/the/clone[{extra}]'.")
+        raise OptionError(
+            wrong, f"Install it: pip install 'path/to/the/clone[{extra}]'."
+        )
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -1,4 +1,6 @@
-"""Constraints on candidates: honored by the rules that can, refused by those that cannot, reported as reached."""
+"""Constraints on candidates: honored by the rules that can, refused by those that
+cannot, reported as reached.
+"""
 
 from typing import Any
 
@@ -14,7 +16,9 @@ from improvable.algorithms.rules.lasso import BoundedLinearRegression
 
 @pytest.fixture(scope="module")
 def people() -> pl.DataFrame:
-    """A feature that helps, one that hurts, and one whose influence goes the wrong way."""
+    """A feature that helps, one that hurts, and one whose influence goes the wrong
+    way.
+    """
     rng = np.random.default_rng(3)
     n = 1_200
     group = rng.random(n) < 0.4
@@ -37,37 +41,62 @@ def people() -> pl.DataFrame:
 
 def audited(people: Any, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
-        "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
-        "rule": "linear", "features": ["need", "wealth", "wrong"], "repetitions": 2, "draws": 200,
-    }  # fmt: skip
+        "outcome": "outcome",
+        "group": "group",
+        "status_quo": improvable.threshold("score", capacity=0.2),
+        "rule": "linear",
+        "features": ["need", "wealth", "wrong"],
+        "repetitions": 2,
+        "draws": 200,
+    }
     return flat_audit(people, **{**settings, **options})
 
 
 @pytest.mark.paper("Section 2")
 @pytest.mark.parametrize("rule", ["linear", "lasso", "forest:100", "boosting"])
-def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str) -> None:
+def test_monotone_rules_never_decide_against_it(
+    people: pl.DataFrame, rule: str
+) -> None:
     free = audited(people, rule=rule, repetitions=1, scheme="split").refit()
-    bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"}, repetitions=1)
+    bound = audited(
+        people, rule=rule, monotone={"wrong": "+", "wealth": "-"}, repetitions=1
+    )
     for repetition in bound.to_dict()["repetitions"]:
         selection = repetition["rule_notes"]
-        assert {part["reached"]["monotone_violations"] for part in (selection, *selection["blocks"])} == {0}
+        assert {
+            part["reached"]["monotone_violations"]
+            for part in (selection, *selection["blocks"])
+        } == {0}
     moved = people.with_columns(wrong=pl.col("wrong") + 1)
     assert (free.decide(moved) < free.decide(people)).any()
     algorithm = bound.refit()
     assert not (algorithm.decide(moved) < algorithm.decide(people)).any()
-    assert "Monotone in wrong:+, wealth:-: decisions for 0 rows" in bound.summary(verbose=True)
+    assert "Monotone in wrong:+, wealth:-: decisions for 0 rows" in bound.summary(
+        verbose=True
+    )
 
 
-def test_violations_are_counted_for_a_rule_that_breaks_its_word(people: pl.DataFrame) -> None:
+def test_violations_are_counted_for_a_rule_that_breaks_its_word(
+    people: pl.DataFrame,
+) -> None:
     class Liar:
         name = "liar"
         honors = frozenset({"capacity", "monotone"})
 
-        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
-            return improvable.threshold(lambda frame: -frame["need"].to_numpy(), capacity=0.2)
+        def select(
+            self, training: improvable.Training, status_quo: improvable.Algorithm
+        ) -> Any:
+            return improvable.threshold(
+                lambda frame: -frame["need"].to_numpy(), capacity=0.2
+            )
 
     result = audited(people, rule=Liar(), monotone={"need": "+"}, repetitions=7)
-    assert result.to_dict()["repetitions"][0]["rule_notes"]["reached"]["monotone_violations"] > 10
+    assert (
+        result.to_dict()["repetitions"][0]["rule_notes"]["reached"][
+            "monotone_violations"
+        ]
+        > 10
+    )
 
 
 def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> None:
@@ -84,20 +113,37 @@ def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "logistic", "monotone": {"need": "+"}}, "'logistic' cannot honor monotone. Rules that can: .*lasso"),
-        ({"rule": "linear", "selection_gap": 0.1, "capacity": None, "status_quo": "score", "accuracy": "profit"},
-         "selection gap needs decisions of 0 and 1"),
+        (
+            {"rule": "logistic", "monotone": {"need": "+"}},
+            "'logistic' cannot honor monotone. Rules that can: .*lasso",
+        ),
+        (
+            {
+                "rule": "linear",
+                "selection_gap": 0.1,
+                "capacity": None,
+                "status_quo": "score",
+                "accuracy": "profit",
+            },
+            "selection gap needs decisions of 0 and 1",
+        ),
         ({"monotone": {"needs": "+"}}, "Did you mean 'need'"),
         ({"monotone": {"score": "+"}}, "'score', which is not a feature"),
         ({"monotone": {"need": "up"}}, "`monotone` in 'need' is 'up'"),
         ({"selection_gap": -0.1}, "`selection_gap` is -0.1"),
-        ({"features": ["need", "letter"], "monotone": {"letter": "+"}}, "'letter', which is not a number"),
-        ({"features": ["need", "group"]}, "feature 'group' determines the group 'group' exactly"),
+        (
+            {"features": ["need", "letter"], "monotone": {"letter": "+"}},
+            "'letter', which is not a number",
+        ),
+        (
+            {"features": ["need", "group"]},
+            "feature 'group' determines the group 'group' exactly",
+        ),
         ({"features": ["need", "proxy"]}, "feature 'proxy' determines the group"),
         ({"features": ["need", "shade"]}, "feature 'shade' determines the group"),
         ({"features": ["need", "letter"]}, "feature 'letter' determines the group"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_honored_is_refused_with_advice(
     people: pl.DataFrame, options: dict[str, Any], message: str
 ) -> None:
@@ -110,9 +156,15 @@ def test_a_group_may_be_read_when_allowed(people: pl.DataFrame) -> None:
     assert result.to_dict()["group_blind"] is False
 
 
-def test_features_that_only_lean_towards_a_group_are_no_proxies(people: pl.DataFrame) -> None:
-    leaning = people.with_columns(lean=pl.when(pl.int_range(pl.len()) % 50 == 0).then(0).otherwise("proxy"))
-    assert list(audited(leaning, features=["need", "lean"], repetitions=1).setting["features"]) == ["need", "lean"]
+def test_features_that_only_lean_towards_a_group_are_no_proxies(
+    people: pl.DataFrame,
+) -> None:
+    leaning = people.with_columns(
+        lean=pl.when(pl.int_range(pl.len()) % 50 == 0).then(0).otherwise("proxy")
+    )
+    assert list(
+        audited(leaning, features=["need", "lean"], repetitions=1).setting["features"]
+    ) == ["need", "lean"]
 
 
 @pytest.mark.paper("Section 2")

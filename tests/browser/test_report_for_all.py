@@ -1,4 +1,6 @@
-"""Reports that everybody can read: axe-core finds nothing serious, in light and dark, for two and for ten groups."""
+"""Reports that everybody can read: axe-core finds nothing serious, in light and dark,
+for two and for ten groups.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +30,9 @@ def people(groups: int) -> pl.DataFrame:
         {
             "group": [f"District {chr(65 + g)}" for g in group],
             "outcome": rng.poisson(np.exp(0.5 * need)),
-            "status_quo": (need - 0.4 * (group == 0) + rng.normal(size=n) > 0.5).astype(int),
+            "status_quo": (need - 0.4 * (group == 0) + rng.normal(size=n) > 0.5).astype(
+                int
+            ),
             "candidate": (need + 0.3 * rng.normal(size=n) > 0.5).astype(int),
         }
     )
@@ -48,8 +52,14 @@ def test_nothing_serious_is_found(
         test=improvable.Test(draws=300),
     )
     result.report(tmp_path / "report.html")
-    page = browser.new_page(color_scheme=scheme, viewport={"width": 1200, "height": 900})
+    page = browser.new_page(
+        color_scheme=scheme, viewport={"width": 1200, "height": 900}
+    )
     page.goto((tmp_path / "report.html").as_uri())
     found: list[dict[str, Any]] = Axe().run(page).response["violations"]
     page.close()
-    assert not [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in ("serious", "critical")]
+    assert not [
+        f"{one['id']}: {one['nodes'][0]['html']}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]

@@ -1,4 +1,5 @@
-"""The report in a real browser: silent, alone, its sliders right, and text from data only ever text.
+"""The report in a real browser: silent, alone, its sliders right, and text from data
+only ever text.
 
 Chromium is driven through its own pipe, with the standard library alone.
 """
@@ -24,10 +25,17 @@ from improvable.results.formatting import p_text
 EVIL = "<script>alert(1)</script>"
 COLUMN = f"{EVIL}<img src=x onerror=alert(2)>"
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
     "--remote-debugging-pipe",
-]  # fmt: skip
+]
 
 
 class Browser:
@@ -38,11 +46,20 @@ class Browser:
         theirs_in, self.to = os.pipe()
         self.back, theirs_out = os.pipe()
         # Chromium reads its orders from descriptor 3 and answers on 4.
-        wrapped = ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", program, *FLAGS]
+        wrapped = [
+            "bash",
+            "-c",
+            f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}',
+            "bash",
+            program,
+            *FLAGS,
+        ]
         self.process = subprocess.Popen(
             [*wrapped, f"--user-data-dir={profile}", "about:blank"],
-            pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            pass_fds=(theirs_in, theirs_out),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         os.set_blocking(self.back, False)
@@ -82,7 +99,9 @@ class Browser:
         """Open a page and wait until it is there and its scripts have run."""
         self.session = ""
         target = self.order("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.order("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.order(
+            "Target.attachToTarget", targetId=target, flatten=True
+        )["sessionId"]
         for room in ("Runtime", "Log", "Network", "Page"):
             self.order(f"{room}.enable")
         self.events.clear()
@@ -94,24 +113,50 @@ class Browser:
         return self
 
     def value(self, expression: str) -> Any:
-        answer = self.order("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.order(
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def press(self, key: str, times: int) -> None:
         for _ in range(times):
             for kind in ("keyDown", "keyUp"):
-                self.order("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=_CODES[key])
+                self.order(
+                    "Input.dispatchKeyEvent",
+                    type=kind,
+                    key=key,
+                    code=key,
+                    windowsVirtualKeyCode=_CODES[key],
+                )
 
     def complaints(self) -> list[str]:
         """Everything on the console, and every dialog."""
-        said = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Page.javascriptDialogOpening")
-        return [json.dumps(event) for event in self.events if event.get("method") in said]
+        said = (
+            "Runtime.consoleAPICalled",
+            "Runtime.exceptionThrown",
+            "Log.entryAdded",
+            "Page.javascriptDialogOpening",
+        )
+        return [
+            json.dumps(event) for event in self.events if event.get("method") in said
+        ]
 
     def requests(self) -> list[str]:
         """Addresses asked for, whether or not they were answered."""
-        asked = [event["params"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
-        return [one["request"]["url"] for one in asked if not one["request"]["url"].startswith("data:")]
+        asked = [
+            event["params"]
+            for event in self.events
+            if event.get("method") == "Network.requestWillBeSent"
+        ]
+        return [
+            one["request"]["url"]
+            for one in asked
+            if not one["request"]["url"].startswith("data:")
+        ]
 
     def close(self) -> None:
         os.close(self.to)
@@ -138,10 +183,15 @@ def audit() -> improvable.Audit:
     )
     people = people.with_columns(pl.col(COLUMN).replace({"black": EVIL}))
     return improvable.audit(
-        people, outcome="gagne_sum_t", group=COLUMN, rule="linear", features=["</script><b>feature", "dem_female"],
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1), test=improvable.Test(repetitions=3, draws=500),
+        people,
+        outcome="gagne_sum_t",
+        group=COLUMN,
+        rule="linear",
+        features=["</script><b>feature", "dem_female"],
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        test=improvable.Test(repetitions=3, draws=500),
         seed=1,
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -159,25 +209,39 @@ def test_the_page_is_silent_and_asks_for_nothing(browser: Browser, report: str) 
     assert browser.requests() == [report]
 
 
-def test_sliders_show_what_the_library_computes(browser: Browser, report: str, audit: improvable.Audit) -> None:
+def test_sliders_show_what_the_library_computes(
+    browser: Browser, report: str, audit: improvable.Audit
+) -> None:
     browser.open(report)
     frontier, curves = audit.frontier(), sliders_block(audit).curves
     start = browser.value("document.getElementById('p-shown').textContent")
     a, f = curves["start"]
     assert start == _shown(audit.p_value)
-    for slider, key, times in (("a", "ArrowLeft", 7), ("f", "ArrowRight", 23), ("a", "ArrowRight", 12)):
+    for slider, key, times in (
+        ("a", "ArrowLeft", 7),
+        ("f", "ArrowRight", 23),
+        ("a", "ArrowRight", 12),
+    ):
         browser.value(f"document.getElementById('slide-{slider}').focus()")
         browser.press(key, times)
         step = times if key == "ArrowRight" else -times
         a, f = (a + step, f) if slider == "a" else (a, f + step)
         p = frontier.p_value(curves["accuracy"][a], curves["fairness"][f])
-        assert browser.value("Number(document.getElementById('p-shown').dataset.p)") == p
-        assert browser.value("document.getElementById('p-shown').textContent") == _shown(p)
-        assert browser.value("document.getElementById('p-says').className") == ("yes" if p < frontier.level else "no")
+        assert (
+            browser.value("Number(document.getElementById('p-shown').dataset.p)") == p
+        )
+        assert browser.value(
+            "document.getElementById('p-shown').textContent"
+        ) == _shown(p)
+        assert browser.value("document.getElementById('p-says').className") == (
+            "yes" if p < frontier.level else "no"
+        )
     assert browser.complaints() == []
 
 
-def test_every_step_of_both_sliders_is_exact(browser: Browser, report: str, audit: improvable.Audit) -> None:
+def test_every_step_of_both_sliders_is_exact(
+    browser: Browser, report: str, audit: improvable.Audit
+) -> None:
     browser.open(report)
     curves = sliders_block(audit).curves
     shown = browser.value(
@@ -191,18 +255,26 @@ def test_every_step_of_both_sliders_is_exact(browser: Browser, report: str, audi
             }
           }
           return out;
-        })()"""
+        })()"""  # noqa: E501
     )
-    assert shown == audit.frontier().surface(curves["accuracy"], curves["fairness"]).tolist()
+    assert (
+        shown
+        == audit.frontier().surface(curves["accuracy"], curves["fairness"]).tolist()
+    )
 
 
-def test_an_address_can_name_a_claim(browser: Browser, report: str, audit: improvable.Audit) -> None:
+def test_an_address_can_name_a_claim(
+    browser: Browser, report: str, audit: improvable.Audit
+) -> None:
     browser.open(f"{report}#a=-0.1&f=0.25")
     p = audit.frontier().p_value(-0.1, 0.25)
     assert browser.value("Number(document.getElementById('p-shown').dataset.p)") == p
     assert browser.value("document.getElementById('value-a').textContent") == "-10%"
     browser.open(f"{report}#a=<script>&__proto__=1&f=")
-    assert browser.value("Number(document.getElementById('p-shown').dataset.p)") == audit.p_value
+    assert (
+        browser.value("Number(document.getElementById('p-shown').dataset.p)")
+        == audit.p_value
+    )
     assert browser.complaints() == []
 
 
@@ -214,58 +286,106 @@ def test_text_from_data_stays_text(browser: Browser, report: str) -> None:
     assert EVIL in text
     assert COLUMN in text
     assert "</script><b>feature" in text
-    drawn = browser.value("[...document.querySelectorAll('figure svg')].map(one => one.textContent).join(' ')")
+    drawn = browser.value(
+        "[...document.querySelectorAll('figure svg')].map(one => "
+        "one.textContent).join(' ')"
+    )
     assert f"Accuracy of {EVIL}" in drawn
     assert browser.complaints() == []
 
 
 def test_a_phone_needs_no_sideways_scrolling(browser: Browser, report: str) -> None:
     browser.open(report)
-    browser.order("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    browser.order(
+        "Emulation.setDeviceMetricsOverride",
+        width=390,
+        height=844,
+        deviceScaleFactor=1,
+        mobile=True,
+    )
     assert browser.value("document.documentElement.scrollWidth") == 390
     assert (
-        browser.value("getComputedStyle(document.querySelector('.tiles')).gridTemplateColumns.split(' ').length") == 1
+        browser.value(
+            "getComputedStyle(document.querySelector('.tiles'))"
+            ".gridTemplateColumns.split(' ').length"
+        )
+        == 1
     )
-    shown = "[...document.querySelectorAll('figure svg')].filter(one => one.getBoundingClientRect().width > 0)"
-    assert set(browser.value(f"{shown}.map(one => one.getAttribute('class'))")) == {"narrow"}
+    shown = (
+        "[...document.querySelectorAll('figure svg')].filter(one => "
+        "one.getBoundingClientRect().width > 0)"
+    )
+    assert set(browser.value(f"{shown}.map(one => one.getAttribute('class'))")) == {
+        "narrow"
+    }
     scale = "one.getBoundingClientRect().width / one.viewBox.baseVal.width"
-    smallest = f"Math.min(...[...document.querySelectorAll('svg.narrow')].map(one => {scale}))"
+    smallest = (
+        f"Math.min(...[...document.querySelectorAll('svg.narrow')].map(one => {scale}))"
+    )
     assert browser.value(smallest) > 0.85, "text in pictures keeps its size"
     browser.order("Emulation.clearDeviceMetricsOverride")
 
 
-def test_a_dark_screen_gets_dark_colors_in_pictures_too(browser: Browser, report: str) -> None:
+def test_a_dark_screen_gets_dark_colors_in_pictures_too(
+    browser: Browser, report: str
+) -> None:
     browser.open(report)
     ink = "getComputedStyle(document.querySelector('svg.wide text')).fill"
     found = []
     for scheme in ("light", "dark"):
-        browser.order("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        found.append((browser.value("getComputedStyle(document.body).backgroundColor"), browser.value(ink)))
+        browser.order(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
+        found.append(
+            (
+                browser.value("getComputedStyle(document.body).backgroundColor"),
+                browser.value(ink),
+            )
+        )
     assert found[0][0] == "rgb(255, 255, 255)"
     assert found[0][0] != found[1][0]
     assert found[0][1] != found[1][1]
     browser.order("Emulation.setEmulatedMedia", features=[])
 
 
-def test_a_screen_reader_finds_names_heads_and_an_order(browser: Browser, report: str) -> None:
+def test_a_screen_reader_finds_names_heads_and_an_order(
+    browser: Browser, report: str
+) -> None:
     browser.open(report)
-    levels = browser.value("[...document.querySelectorAll('h1, h2, h3')].map(one => Number(one.tagName[1]))")
+    levels = browser.value(
+        "[...document.querySelectorAll('h1, h2, h3')].map(one => "
+        "Number(one.tagName[1]))"
+    )
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
-    assert browser.value("[...document.querySelectorAll('svg')].every(s => s.getAttribute('aria-label').length > 20)")
     assert browser.value(
-        "[...document.querySelectorAll('table')].every(t => t.querySelector('th[scope=col], th[scope=colgroup]'))"
+        "[...document.querySelectorAll('svg')].every(s => "
+        "s.getAttribute('aria-label').length > 20)"
     )
-    assert browser.value("[...document.querySelectorAll('input')].every(one => one.labels.length === 1)")
-    assert browser.value("document.querySelectorAll('.scroll:not([tabindex])').length") == 0
+    assert browser.value(
+        "[...document.querySelectorAll('table')].every(t => "
+        "t.querySelector('th[scope=col], th[scope=colgroup]'))"
+    )
+    assert browser.value(
+        "[...document.querySelectorAll('input')].every(one => one.labels.length === 1)"
+    )
+    assert (
+        browser.value("document.querySelectorAll('.scroll:not([tabindex])').length")
+        == 0
+    )
 
 
-def test_a_chart_as_html_needs_no_network(browser: Browser, audit: improvable.Audit, tmp_path: Path) -> None:
+def test_a_chart_as_html_needs_no_network(
+    browser: Browser, audit: improvable.Audit, tmp_path: Path
+) -> None:
     path = tmp_path / "chart.html"
     plots.save_chart(plots.p_values(audit), path)
     browser.open(path.as_uri())
     deadline = time.monotonic() + 20
-    while not browser.value("document.querySelectorAll('#chart canvas, #chart svg').length"):
+    while not browser.value(
+        "document.querySelectorAll('#chart canvas, #chart svg').length"
+    ):
         assert time.monotonic() < deadline, "the chart is not drawn"
         time.sleep(0.1)
     assert browser.complaints() == []

@@ -30,9 +30,14 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
     people = improvable.datasets.care_management(3_000, seed=2)
     improvable.audit(
-        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], test=improvable.Test(repetitions=5, draws=300),
-    ).save(folder)  # fmt: skip
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear",
+        features=["gagne_sum_tm1", "cost_*_tm1"],
+        test=improvable.Test(repetitions=5, draws=300),
+    ).save(folder)
     return folder
 
 
@@ -41,15 +46,21 @@ def run(command: str) -> int:
 
 
 def test_the_command_and_the_library_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--repetitions 5 --cost 0.002 --correlation 0.2 --alpha 0.1 --json -") == 0
+    assert (
+        run("--repetitions 5 --cost 0.002 --correlation 0.2 --alpha 0.1 --json -") == 0
+    )
     facts = json.loads(capsys.readouterr().out)
-    solved = play(*costs_of(0.002, 5), repetitions=5, alpha=0.1, mixing=GaussianMixing(0.2)).to_dict()
+    solved = play(
+        *costs_of(0.002, 5), repetitions=5, alpha=0.1, mixing=GaussianMixing(0.2)
+    ).to_dict()
     assert {key: facts[key] for key in solved} == solved
     assert facts["repetitions_needed"]["hoeffding"] == 6
     assert facts["rerun"] is None
 
 
-def test_the_text_has_both_procedures_and_the_choice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_has_both_procedures_and_the_choice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run("--cost 0.01") == 0
     out = capsys.readouterr().out
     for said in (
@@ -68,23 +79,29 @@ def test_a_game_that_nobody_plays_is_a_tie(capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert "equally robust" in out
     assert "Assumption 4 does not hold" in out
-    assert "3 at any costs that tempt the analyst to try one repetition" in " ".join(out.split())
+    assert "3 at any costs that tempt the analyst to try one repetition" in " ".join(
+        out.split()
+    )
 
 
-def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_audit_says_how_a_rerun_would_decide(
+    audited: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(f"--run {audited} --json -") == 0
     facts = json.loads(capsys.readouterr().out)
     result = improvable.load(audited)
     assert isinstance(result, improvable.Audit)
     p_values = [repetition.p_value for repetition in result.repetitions]
     assert facts["repetitions"] == 5
-    assert facts["rerun"] == json.loads(json.dumps(rerun_risk(p_values, draws=300).to_dict()))
+    assert facts["rerun"] == json.loads(
+        json.dumps(rerun_risk(p_values, draws=300).to_dict())
+    )
     assert facts["rerun"]["reject"] == result.reject
     assert run(f"--run {audited} --alpha 0.2 --correlation 0.1") == 0
     assert (
-        f"This audit {'rejected' if result.with_claim(alpha=0.2).reject else 'did not reject'}"
-        in capsys.readouterr().out
-    )
+        "This audit "
+        f"{'rejected' if result.with_claim(alpha=0.2).reject else 'did not reject'}"
+    ) in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("scheme", ["split", "forward"])
@@ -93,16 +110,25 @@ def test_a_run_gives_the_game_of_its_scheme_its_correlation(
 ) -> None:
     people = improvable.datasets.care_management(2_000, seed=2)
     result = improvable.audit(
-        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"],
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.2),
+        rule="linear",
+        features=["gagne_sum_tm1", "cost_*_tm1"],
         test=improvable.Test(repetitions=5, scheme=scheme, draws=300),
-    )  # fmt: skip
+    )
     result.save(tmp_path / "run")
     assert run(f"--run {tmp_path / 'run'} --json -") == 0
     facts = json.loads(capsys.readouterr().out)
-    estimate = estimate_correlation([one.p_value for one in result.repetitions], 300).estimate
+    estimate = estimate_correlation(
+        [one.p_value for one in result.repetitions], 300
+    ).estimate
     assert facts["correlation"]["estimate"] == estimate
-    mixings: dict[str, Mixing] = {"split": INDEPENDENT, "forward": GaussianMixing(FORWARD_CORRELATION)}
+    mixings: dict[str, Mixing] = {
+        "split": INDEPENDENT,
+        "forward": GaussianMixing(FORWARD_CORRELATION),
+    }
     mixings[scheme] = GaussianMixing(estimate) if estimate else INDEPENDENT
     for name, mixing in mixings.items():
         game = play(*costs_of(0.001, 5), repetitions=5, mixing=mixing)
@@ -116,43 +142,70 @@ def test_a_run_gives_the_game_of_its_scheme_its_correlation(
     assert rerun_words(result.facts) in out
 
 
-def test_the_forward_game_is_that_of_its_correlation(capsys: pytest.CaptureFixture[str]) -> None:
-    """By simulation: normal scores with a common factor, the median of 7 at alpha / 2, the best of 1, 5 and 20 runs."""
+def test_the_forward_game_is_that_of_its_correlation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By simulation: normal scores with a common factor, the median of 7 at alpha / 2,
+    the best of 1, 5 and 20 runs.
+    """
     assert run("--forward-correlation 0.8 --cost 0.01 --json -") == 0
     facts = json.loads(capsys.readouterr().out)
     rng, sets = np.random.default_rng(1), 20_000
-    scores = 0.8**0.5 * rng.standard_normal((sets, 1, 1)) + 0.2**0.5 * rng.standard_normal((sets, 20, 7))
+    scores = 0.8**0.5 * rng.standard_normal(
+        (sets, 1, 1)
+    ) + 0.2**0.5 * rng.standard_normal((sets, 20, 7))
     rejects = np.sort(scores, axis=2)[:, :, 3] < ndtri(0.025)
-    for seeds, share in zip((1, 5, 20), facts["best_of_seeds"]["forward"]["s2"], strict=True):
+    for seeds, share in zip(
+        (1, 5, 20), facts["best_of_seeds"]["forward"]["s2"], strict=True
+    ):
         slow = rejects[:, :seeds].any(axis=1).mean()
         assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / sets) ** 0.5)
     best = best_response(lambda m: 0.07 * m, repetitions=7, mixing=GaussianMixing(0.8))
     assert facts["forward"]["repeated"]["attempts"] == best.attempts
 
 
-@pytest.mark.parametrize(("censored", "said"), [(1, "1 of them is at a bound"), (2, "2 of them are at a bound")])
+@pytest.mark.parametrize(
+    ("censored", "said"),
+    [(1, "1 of them is at a bound"), (2, "2 of them are at a bound")],
+)
 def test_one_is_and_two_are(censored: int, said: str) -> None:
     found = Correlation(estimate=0.5, low=0.1, high=0.9, censored=censored)
     (words,) = _run_words(None, found, None)
     assert said in words
 
 
-def test_one_repetition_is_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_repetition_is_no_reason_to_stop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     people = improvable.datasets.care_management(3_000, seed=2)
     improvable.audit(
-        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1"], test=improvable.Test(repetitions=1, draws=200),
-    ).save(tmp_path / "run")  # fmt: skip
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear",
+        features=["gagne_sum_tm1"],
+        test=improvable.Test(repetitions=1, draws=200),
+    ).save(tmp_path / "run")
     assert run(f"--run {tmp_path / 'run'}") == 0
     captured = capsys.readouterr()
     assert (
-        "warning: the default correlation is assumed, since one repetition says nothing about others." in captured.err
-    )
+        "warning: the default correlation is assumed, since one repetition says "
+        "nothing about others."
+    ) in captured.err
     assert "One repetition cannot tell" in captured.out
 
 
-def test_the_picture_and_the_json_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(f"--cost 0.01 --plot {tmp_path / 'game.svg'} --json {tmp_path / 'game.json'}") == 0
+def test_the_picture_and_the_json_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        run(
+            f"--cost 0.01 --plot {tmp_path / 'game.svg'} --json "
+            f"{tmp_path / 'game.json'}"
+        )
+        == 0
+    )
     assert "32 attempts pay best" in (tmp_path / "game.svg").read_text()
     assert json.loads((tmp_path / "game.json").read_text())["single"]["attempts"] == 32
     assert capsys.readouterr().out
@@ -161,7 +214,9 @@ def test_the_picture_and_the_json_are_written(tmp_path: Path, capsys: pytest.Cap
 def test_costs_may_be_a_formula(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--cost 0.001*m**2 --repetitions 3 --json -") == 0
     facts = json.loads(capsys.readouterr().out)
-    solved = play(lambda m: 0.001 * m**2, lambda m: 0.001 * (3 * m) ** 2, repetitions=3).to_dict()
+    solved = play(
+        lambda m: 0.001 * m**2, lambda m: 0.001 * (3 * m) ** 2, repetitions=3
+    ).to_dict()
     assert {key: facts[key] for key in solved} == solved
     assert facts["cost"] == "m repetitions cost 0.001*m**2"
 
@@ -185,14 +240,18 @@ def test_costs_may_be_a_formula(capsys: pytest.CaptureFixture[str]) -> None:
         ("--plot game.gif", "has no picture format"),
     ],
 )
-def test_bad_input_is_one_line(command: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_one_line(
+    command: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(command) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
 
 
-def test_a_comparison_has_no_repetitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_has_no_repetitions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     improvable.compare(
         Case().frame(),
         outcome="count",

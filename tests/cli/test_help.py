@@ -1,4 +1,6 @@
-"""Help that cuts nothing, has its options in panels, and small texts that are whole sentences."""
+"""Help that cuts nothing, has its options in panels, and small texts that are whole
+sentences.
+"""
 
 import re
 import shlex
@@ -26,13 +28,17 @@ def shown(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_the_list_of_commands_cuts_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_of_commands_cuts_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = shown([], capsys).splitlines()
     for name, command in COMMANDS.items():
         first = (command.help or "").partition("\n\n")[0]
         assert first.endswith((".", "?"))
-        assert any(line.split(maxsplit=1) == [name, first] for line in lines), f"{name}: one line of 80 columns"
+        assert any(line.split(maxsplit=1) == [name, first] for line in lines), (
+            f"{name}: one line of 80 columns"
+        )
 
 
 def panels(text: str) -> dict[str, str]:
@@ -41,20 +47,39 @@ def panels(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("command", ["audit", "compare", "check", "power"])
-def test_options_stand_in_panels(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_stand_in_panels(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = panels(shown([command], capsys))
     assert list(found) == [name for name in ORDER if name in found]
     for setting in options_of("audit" if command == "check" else command):
-        assert re.search(rf"^  {setting.flag}\b", found[PANELS[setting.section]], flags=re.MULTILINE), setting.flag
+        assert re.search(
+            rf"^  {setting.flag}\b", found[PANELS[setting.section]], flags=re.MULTILINE
+        ), setting.flag
     if command == "audit":
         assert set(found) == set(ORDER)
-        assert found["Options"].split() == ["-h,", "--help", "Show", "this", "message", "and", "exit."]
-    assert not re.search(r"<(str|int|float|list)", " ".join(found.values())), "types of Python"
+        assert found["Options"].split() == [
+            "-h,",
+            "--help",
+            "Show",
+            "this",
+            "message",
+            "and",
+            "exit.",
+        ]
+    assert not re.search(r"<(str|int|float|list)", " ".join(found.values())), (
+        "types of Python"
+    )
 
 
-def test_a_mistyped_command_is_answered_in_whole_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistyped_command_is_answered_in_whole_sentences(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(["audits"]) == 2
-    assert capsys.readouterr().err == "improvable: No such command 'audits'. Did you mean 'audit'? Try --help.\n"
+    assert (
+        capsys.readouterr().err
+        == "improvable: No such command 'audits'. Did you mean 'audit'? Try --help.\n"
+    )
 
 
 def test_a_file_that_is_not_there_is_not_replaced_by_any_other(
@@ -91,14 +116,21 @@ def test_what_lets_a_candidate_read_the_score_is_said_in_a_sentence(
     monkeypatch.chdir(tmp_path)
     people(2).write_csv("people.csv")
     command = shlex.split(
-        "check people.csv --outcome y --group g --score score --capacity 0.2 --drop-missing --direction 'as stated'"
+        "check people.csv --outcome y --group g --score score --capacity 0.2 "
+        "--drop-missing --direction 'as stated'"
     )
     assert run([*command, "--features", "x"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "score: the status quo decides by it; to let a candidate read it: name it in --features." in out
+    assert (
+        "score: the status quo decides by it; to let a candidate read it: name it in "
+        "--features."
+    ) in out
     assert run(command) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "score: the status quo decides by it; to let a candidate read it: --features '*'." in out
+    assert (
+        "score: the status quo decides by it; to let a candidate read it: --features "
+        "'*'."
+    ) in out
 
 
 WITHOUT_PYARROW = """
@@ -114,9 +146,20 @@ sys.meta_path.insert(0, Missing())
 
 
 def test_the_page_about_rules_needs_no_pyarrow() -> None:
-    code = (DOCS / "how-to" / "choose-a-rule.md").read_text(encoding="utf-8").split("```py\n")[2].split("```")[0]
+    code = (
+        (DOCS / "how-to" / "choose-a-rule.md")
+        .read_text(encoding="utf-8")
+        .split("```py\n")[2]
+        .split("```")[0]
+    )
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", WITHOUT_PYARROW + code.replace("draws=1_000", "draws=100")],
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            WITHOUT_PYARROW + code.replace("draws=1_000", "draws=100"),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -128,15 +171,28 @@ def test_the_page_about_rules_needs_no_pyarrow() -> None:
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("accuracy", "classification_rate"), ("recall", "true_positive_rate"), ("sensitivity", "true_positive_rate"),
-        ("specificity", "true_negative_rate"), ("precision", "positive_predictive_value"),
+        ("accuracy", "classification_rate"),
+        ("recall", "true_positive_rate"),
+        ("sensitivity", "true_positive_rate"),
+        ("specificity", "true_negative_rate"),
+        ("precision", "positive_predictive_value"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore::improvable.errors.ImprovableWarning")
-def test_names_that_people_try_are_the_utilities_they_mean(name: str, ours: str) -> None:
+def test_names_that_people_try_are_the_utilities_they_mean(
+    name: str, ours: str
+) -> None:
     frame = people(2).drop_nulls().with_columns(e=pl.col("y"))
-    asked: dict[str, Any] = {"outcome": "y", "group": "g", "status_quo": "d", "candidate": "e", "draws": 100}
-    one, other = (flat_compare(frame, **asked, accuracy=called) for called in (name, ours))
+    asked: dict[str, Any] = {
+        "outcome": "y",
+        "group": "g",
+        "status_quo": "d",
+        "candidate": "e",
+        "draws": 100,
+    }
+    one, other = (
+        flat_compare(frame, **asked, accuracy=called) for called in (name, ours)
+    )
     assert one.to_dict() == other.to_dict()
     assert one.facts["accuracy_utilities"][0]["name"] == ours
 
@@ -153,9 +209,18 @@ def test_an_unknown_utility_lists_them_all() -> None:
 @pytest.mark.filterwarnings("ignore::improvable.errors.ImprovableWarning")
 def test_same_is_the_share_of_the_status_quo() -> None:
     asked: dict[str, Any] = {
-        "outcome": "y", "group": "g", "status_quo": "d", "rule": "linear", "features": ["x", "score"], "draws": 100,
-        "repetitions": 1, "duplicates": "keep", "direction": "as stated",
-    }  # fmt: skip
+        "outcome": "y",
+        "group": "g",
+        "status_quo": "d",
+        "rule": "linear",
+        "features": ["x", "score"],
+        "draws": 100,
+        "repetitions": 1,
+        "duplicates": "keep",
+        "direction": "as stated",
+    }
     frame = people(2).drop_nulls()
-    one, other = (flat_audit(frame, capacity=share, **asked) for share in ("same", "status_quo"))
+    one, other = (
+        flat_audit(frame, capacity=share, **asked) for share in ("same", "status_quo")
+    )
     assert one.to_dict() == other.to_dict()

@@ -1,4 +1,6 @@
-"""`improvable init` writes a protocol with guessed roles, guesses no meaning, and says what to fill in."""
+"""`improvable init` writes a protocol with guessed roles, guesses no meaning, and says
+what to fill in.
+"""
 
 import tomllib
 from pathlib import Path
@@ -20,11 +22,15 @@ from protocol_room import said
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     people = make_people(1_500).drop("region", "holes")
-    people = people.with_columns(hired=(pl.col("score") > 1.5).cast(pl.Int8), performance=pl.col("visits"))
+    people = people.with_columns(
+        hired=(pl.col("score") > 1.5).cast(pl.Int8), performance=pl.col("visits")
+    )
     people.drop("score", "cost", "visits").write_csv("people.csv")
 
 
-def test_columns_are_guessed_and_the_protocol_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_columns_are_guessed_and_the_protocol_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(["init", "new.toml", "--data", "people.csv"]) == 0
     printed = capsys.readouterr().out
     for line in (
@@ -34,44 +40,81 @@ def test_columns_are_guessed_and_the_protocol_runs(capsys: pytest.CaptureFixture
         "Then: improvable check new.toml --data people.csv",
     ):
         assert line in printed
-    assert "Fill in" not in printed, "an amount, and decisions of 0 and 1, say what they mean"
+    assert "Fill in" not in printed, (
+        "an amount, and decisions of 0 and 1, say what they mean"
+    )
     guessed = tomllib.loads(Path("new.toml").read_text())
     assert guessed["columns"]["outcome"] == "performance"
-    assert (guessed["rule"]["name"], guessed["rule"]["capacity"]) == ("aim", "status_quo")
+    assert (guessed["rule"]["name"], guessed["rule"]["capacity"]) == (
+        "aim",
+        "status_quo",
+    )
     assert run(["check", "new.toml", "--data", "people.csv"]) == 0
-    options = ["--outcome", "performance", "--group", "group", "--decision", "hired", "--capacity", "same"]
-    assert run(["audit", "people.csv", *options, "--write-protocol", "options.toml"]) == 0
-    mine, theirs = (tomllib.loads(Path(name).read_text()) for name in ("new.toml", "options.toml"))
+    options = [
+        "--outcome",
+        "performance",
+        "--group",
+        "group",
+        "--decision",
+        "hired",
+        "--capacity",
+        "same",
+    ]
+    assert (
+        run(["audit", "people.csv", *options, "--write-protocol", "options.toml"]) == 0
+    )
+    mine, theirs = (
+        tomllib.loads(Path(name).read_text()) for name in ("new.toml", "options.toml")
+    )
     guesses = ("weight", "cluster", "row_id")
-    mine["columns"] = {key: value for key, value in mine["columns"].items() if key not in guesses}
-    assert digest_of(mine) == digest_of(theirs), "what is a comment is what holds if nothing is said"
+    mine["columns"] = {
+        key: value for key, value in mine["columns"].items() if key not in guesses
+    }
+    assert digest_of(mine) == digest_of(theirs), (
+        "what is a comment is what holds if nothing is said"
+    )
 
 
 def test_what_a_value_means_is_not_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     people = pl.read_csv("people.csv").with_columns(
-        default=pl.when(pl.int_range(pl.len()) < 5).then(None).when(pl.col("performance") > 2).then(pl.lit("no"))
+        default=pl.when(pl.int_range(pl.len()) < 5)
+        .then(None)
+        .when(pl.col("performance") > 2)
+        .then(pl.lit("no"))
         .otherwise(pl.lit("yes")),
         hired=pl.when(pl.col("hired") == 1).then(pl.lit("in")).otherwise(pl.lit("out")),
-    )  # fmt: skip
+    )
     people.drop("performance").write_csv("people.csv")
     assert run(["init", "new.toml", "--data", "people.csv"]) == 0
     printed = capsys.readouterr().out
-    assert "Whom should the algorithm select: those whose default is 'no' or 'yes'?" in printed
+    assert (
+        "Whom should the algorithm select: those whose default is 'no' or 'yes'?"
+        in printed
+    )
     assert "Which hired means selected: 'in' or 'out'?" in printed
     assert "Values are missing: 5 in 'default'. true leaves these rows out." in printed
     text = Path("new.toml").read_text()
     assert text.count("# FILL IN. ") == 2
     assert not {"positive", "drop_missing"} & tomllib.loads(text)["read"].keys()
     assert run(["check", "new.toml", "--data", "people.csv"]) == 2
-    filled = text.replace("# drop_missing = false", "drop_missing = true").replace('"aim"', '"linear"')  # which is fast
+    # which is fast
+    filled = text.replace("# drop_missing = false", "drop_missing = true").replace(
+        '"aim"', '"linear"'
+    )
     meant = 'positive = { "default" = "no", "hired" = "in" }\n# '
     Path("new.toml").write_text(filled.replace("# positive = ", meant, 1))
     assert run(["audit", "new.toml", "--data", "people.csv"]) == 0
 
 
-def test_an_outcome_of_0_and_1_is_asked_about_too(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of `default` nobody but the user knows whether 1 is whom to select; a decision of 1 is a selection."""
-    people = pl.read_csv("people.csv").with_columns(default=(pl.col("performance") < 2).cast(pl.Int8))
+def test_an_outcome_of_0_and_1_is_asked_about_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of `default` nobody but the user knows whether 1 is whom to select; a decision of
+    1 is a selection.
+    """
+    people = pl.read_csv("people.csv").with_columns(
+        default=(pl.col("performance") < 2).cast(pl.Int8)
+    )
     people.drop("performance").write_csv("people.csv")
     assert run(["init", "new.toml", "--data", "people.csv"]) == 0
     assert "those whose default is '0' or '1'?" in capsys.readouterr().out
@@ -79,15 +122,24 @@ def test_an_outcome_of_0_and_1_is_asked_about_too(capsys: pytest.CaptureFixture[
     assert "have a lower mean 'default'" in said(capsys)
 
 
-def test_a_score_does_not_say_how_many_it_selects(capsys: pytest.CaptureFixture[str]) -> None:
-    make_people(1_500).drop("region", "holes").rename({"visits": "performance"}).write_csv("people.csv")
+def test_a_score_does_not_say_how_many_it_selects(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make_people(1_500).drop("region", "holes").rename(
+        {"visits": "performance"}
+    ).write_csv("people.csv")
     assert run(["init", "new.toml", "--data", "people.csv"]) == 0
-    assert "[status_quo] capacity: The share of people that the score selects" in capsys.readouterr().out
+    assert (
+        "[status_quo] capacity: The share of people that the score selects"
+        in capsys.readouterr().out
+    )
     assert run(["check", "new.toml", "--data", "people.csv"]) == 2
     assert "[status_quo] has score." in capsys.readouterr().err
 
 
-def test_without_data_everything_is_to_be_filled_in(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_data_everything_is_to_be_filled_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(["init", "new.toml"]) == 0
     printed = capsys.readouterr().out
     for key in ("[columns] outcome", "[columns] group", "[status_quo] decision"):
@@ -105,7 +157,11 @@ def test_every_setting_of_a_protocol_is_there_with_what_it_means() -> None:
             if setting.name not in LEFT_OUT:
                 assert f"{key} = " in text
                 assert setting.help in text
-    defaults = "\n".join(line.removeprefix("# ") for line in text.splitlines() if " = <" not in line and " = " in line)
+    defaults = "\n".join(
+        line.removeprefix("# ")
+        for line in text.splitlines()
+        if " = <" not in line and " = " in line
+    )
     assert len(tomllib.loads(defaults)) > 20, "a line without its # is TOML"
 
 

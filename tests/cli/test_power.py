@@ -15,11 +15,16 @@ from improvable.errors import ImprovableError
 BLACK = "black:share=0.3,rates=0.2/0.25,means=3.2/3.9,spread=1.5,overlap=0.5"
 WHITE = "white:share=0.7,rates=0.3/0.25,means=2.4/3.6,spread=1.5,overlap=0.4"
 QUICK = "--simulations 200 --fits 5 --try-repetitions 1,7 --try-train-fractions 0.2,0.5"
-PILOT = f"--outcome outcome --group group --score score --capacity 0.2 --rule linear --features need,other {QUICK}"
+PILOT = (
+    "--outcome outcome --group group --score score --capacity 0.2 --rule linear "
+    f"--features need,other {QUICK}"
+)
 
 
 def call(text: str, *more: str) -> tuple[str, str]:
-    """Standard output and standard error; an error of ours is raised, as the command line's `run` needs it."""
+    """Standard output and standard error; an error of ours is raised, as the command
+    line's `run` needs it.
+    """
     result = CliRunner().invoke(app, ["power", *text.split(), *more])
     if isinstance(result.exception, ImprovableError):
         raise result.exception
@@ -50,10 +55,13 @@ def pilot(tmp_path: Path) -> Path:
 def test_a_plan_from_a_pilot_is_words_json_table_and_picture(pilot: Path) -> None:
     files = {suffix: pilot / f"plan.{suffix}" for suffix in ("json", "csv", "svg")}
     out, err = call(
-        f"{pilot / 'pilot.csv'} --rows 6000 {PILOT} --json {files['json']} --table {files['csv']} --plot {files['svg']}"
-        f" --plot-learning {pilot / 'learning.svg'}"
+        f"{pilot / 'pilot.csv'} --rows 6000 {PILOT} --json {files['json']} --table "
+        f"{files['csv']} --plot {files['svg']} --plot-learning {pilot / 'learning.svg'}"
     )
-    assert "with 6,000 rows and 7 forward repetitions, the audit rejects with probability" in " ".join(out.split())
+    assert (
+        "with 6,000 rows and 7 forward repetitions, the audit rejects with probability"
+        in " ".join(out.split())
+    )
     assert "Monte Carlo error" in out
     assert "is not evidence" in out
     assert "Fitting the rule" in err
@@ -75,27 +83,44 @@ def test_a_plan_from_assumptions_prints_only_json_where_asked() -> None:
 
 
 BAD = {
-    "small.csv --outcome outcome --group group --score score --capacity 0.2 --rule linear": "too small to plan from",
+    (
+        "small.csv --outcome outcome --group group --score score --capacity 0.2 --rule "
+        "linear"
+    ): "too small to plan from",
     "pilot.csv --outcome outcome": "needs --outcome and --group",
-    "pilot.csv --outcome outcome --group grupe --score score --capacity 0.2": "Did you mean 'group'",
+    (
+        "pilot.csv --outcome outcome --group grupe --score score --capacity 0.2"
+    ): "Did you mean 'group'",
     "pilot.csv --outcome outcome --group group": "a score or a column of decisions",
     f"pilot.csv --assume {BLACK}": "either a pilot or assumptions",
     "": "either a pilot or assumptions",
-    f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot-learning learning.svg": "--plot-learning needs a pilot",
+    (
+        f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot-learning learning.svg"
+    ): "--plot-learning needs a pilot",
     f"--assume {BLACK} --assume {WHITE}": "--assume needs --rows",
     f"--rows 1000 --assume {BLACK}": "at least two groups",
     "--rows 1000 --assume black:share=0.3 --assume white": "Write black:share=0.12",
-    f"--rows 1000 --assume {BLACK} --assume {WHITE} --try-repetitions 1,x": "Write numbers between commas",
+    (
+        f"--rows 1000 --assume {BLACK} --assume {WHITE} --try-repetitions 1,x"
+    ): "Write numbers between commas",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --power 1.5": "wanted power is 1.5",
-    f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot plan.docx": "is not a picture we write",
+    (
+        f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot plan.docx"
+    ): "is not a picture we write",
     f"pilot.csv {PILOT} --plot-learning learning.doc": "is not a picture we write",
-    f"--rows 1000 --assume {BLACK} --assume {WHITE} --table plan.xlsx": "Name a .csv file",
-    f"--rows 1000 --assume {BLACK} --assume {WHITE} --json nowhere/plan.json": "there is no folder",
+    (
+        f"--rows 1000 --assume {BLACK} --assume {WHITE} --table plan.xlsx"
+    ): "Name a .csv file",
+    (
+        f"--rows 1000 --assume {BLACK} --assume {WHITE} --json nowhere/plan.json"
+    ): "there is no folder",
 }
 
 
 @pytest.mark.parametrize(("arguments", "words"), BAD.items())
-def test_bad_input_is_one_line(pilot: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, words: str) -> None:
+def test_bad_input_is_one_line(
+    pilot: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, words: str
+) -> None:
     monkeypatch.chdir(pilot)
     before = sorted(pilot.iterdir())
     with pytest.raises(ImprovableError) as caught:
@@ -103,7 +128,9 @@ def test_bad_input_is_one_line(pilot: Path, monkeypatch: pytest.MonkeyPatch, arg
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
     left = set(pilot.iterdir()) - set(before)
-    assert all(path.suffix == ".ledger" for path in left), "only a plan that had begun leaves a line"
+    assert all(path.suffix == ".ledger" for path in left), (
+        "only a plan that had begun leaves a line"
+    )
     for path in left:
         path.unlink()
 

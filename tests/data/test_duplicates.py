@@ -1,4 +1,6 @@
-"""Rows that repeat others are counted: exactly, nearly, within clusters, and alike in any batches."""
+"""Rows that repeat others are counted: exactly, nearly, within clusters, and alike in
+any batches.
+"""
 
 from collections import Counter
 
@@ -7,7 +9,15 @@ import polars as pl
 import pytest
 
 import improvable
-from improvable.data.duplicates import MAX_NEAR, MAX_SHARE, Contents, Repeats, merge_contents, near_repeats, repeats_of
+from improvable.data.duplicates import (
+    MAX_NEAR,
+    MAX_SHARE,
+    Contents,
+    Repeats,
+    merge_contents,
+    near_repeats,
+    repeats_of,
+)
 from improvable.data.frame import read_rows
 from improvable.data.keys import Keying
 
@@ -21,14 +31,21 @@ def coarse(rows: int, seed: int) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     age = rng.integers(18, 80, rows)
     return pl.DataFrame(
-        {"age": age, "visits": rng.poisson(age / 40), "ill": rng.random(rows) < age / 200, "y": rng.random(rows) < 0.3}
+        {
+            "age": age,
+            "visits": rng.poisson(age / 40),
+            "ill": rng.random(rows) < age / 200,
+            "y": rng.random(rows) < 0.3,
+        }
     )
 
 
 def fine(rows: int, seed: int) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     flags = {f"flag_{j}": rng.random(rows) < 0.1 for j in range(4)}
-    return pl.DataFrame({"income": rng.normal(size=rows), **flags, "y": rng.random(rows) < 0.3})
+    return pl.DataFrame(
+        {"income": rng.normal(size=rows), **flags, "y": rng.random(rows) < 0.3}
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -38,7 +55,9 @@ def test_repeats_are_those_of_a_slow_count(seed: int) -> None:
     found = counted(people)
     assert sorted(found.times) == sorted(times.values())
     assert found.share == pytest.approx(1 - len(times) / 400)
-    assert found.suspect == pytest.approx(sum(n - 1 for n in times.values() if n <= 5) / 400)
+    assert found.suspect == pytest.approx(
+        sum(n - 1 for n in times.values() if n <= 5) / 400
+    )
 
 
 @pytest.mark.parametrize("make", [fine, coarse])
@@ -56,8 +75,12 @@ def test_a_file_appended_to_itself_is_known_even_among_people_who_are_alike(
 def test_some_copies_and_draws_with_replacement_are_counted() -> None:
     people = fine(2_000, 1)
     assert counted(people).suspect == 0
-    assert counted(pl.concat([people, people.head(60)])).suspect == pytest.approx(60 / 2_060)
-    assert counted(people.sample(len(people), with_replacement=True, seed=1)).suspect > 0.3
+    assert counted(pl.concat([people, people.head(60)])).suspect == pytest.approx(
+        60 / 2_060
+    )
+    assert (
+        counted(people.sample(len(people), with_replacement=True, seed=1)).suspect > 0.3
+    )
 
 
 def test_what_occurs_often_is_no_copy() -> None:
@@ -70,7 +93,14 @@ def test_what_occurs_often_is_no_copy() -> None:
 
 def test_simulated_patients_are_not_suspect() -> None:
     people = improvable.datasets.care_management(8_000, seed=1)
-    assert counted(people.select(*improvable.datasets.CARE_MANAGEMENT_COVARIATES, "gagne_sum_t")).suspect <= MAX_SHARE
+    assert (
+        counted(
+            people.select(
+                *improvable.datasets.CARE_MANAGEMENT_COVARIATES, "gagne_sum_t"
+            )
+        ).suspect
+        <= MAX_SHARE
+    )
 
 
 def test_a_content_counts_once_in_each_cluster() -> None:
@@ -93,8 +123,12 @@ def test_near_repeats_are_those_of_a_naive_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 3, (40, 3)).astype(float)
     times = Counter(map(tuple, values))
-    frame = pl.DataFrame({f"x{j}": column for j, column in enumerate(values.T)}).with_columns(word=pl.lit("a"))
-    assert sorted(near_repeats(read_rows(frame), frame.columns, Keying(1)).times) == sorted(times.values())
+    frame = pl.DataFrame(
+        {f"x{j}": column for j, column in enumerate(values.T)}
+    ).with_columns(word=pl.lit("a"))
+    assert sorted(
+        near_repeats(read_rows(frame), frame.columns, Keying(1)).times
+    ) == sorted(times.values())
 
 
 def test_counting_is_the_same_for_any_batches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,16 @@ from improvable.data.io.csv import FileFormat
 
 
 def test_a_new_engine_is_one_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It opens data that are its own without being asked, and is offered where a name is misspelled."""
+    """It opens data that are its own without being asked, and is offered where a name
+    is misspelled.
+    """
 
     def open_lists(data: Any, workers: int, format_: FileFormat) -> Memory:
         return Memory(read_rows(pl.DataFrame(data), format_), workers)
 
-    monkeypatch.setitem(ENGINES, "lists", Opener(open_lists, owns=lambda data: isinstance(data, list)))
+    monkeypatch.setitem(
+        ENGINES, "lists", Opener(open_lists, owns=lambda data: isinstance(data, list))
+    )
     rows = [{"x": 1.0, "g": "a"}, {"x": 2.0, "g": "b"}]
     for name in (None, "lists"):
         assert as_engine(rows, name, workers=1).columns == ["x", "g"]
@@ -32,7 +36,9 @@ def test_a_new_engine_is_one_declaration(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("parts", [0, 1, 2, 3, 7, 8, 100])
 def test_parts_are_merged_as_a_tree(parts: int) -> None:
-    """Each is in the whole once, and merged about as often as the logarithm of their number."""
+    """Each is in the whole once, and merged about as often as the logarithm of their
+    number.
+    """
     merged = 0
 
     def merge(one: list[int], other: list[int]) -> list[int]:

@@ -1,4 +1,6 @@
-"""Keys and digests of rows are those of a slow twin, which makes and hashes the text of every value in Python."""
+"""Keys and digests of rows are those of a slow twin, which makes and hashes the text of
+every value in Python.
+"""
 
 import hashlib
 from datetime import date, datetime
@@ -44,7 +46,9 @@ def slow_value(rows: Rows, name: str, row: int) -> float | str | None:
     if number != number:
         return None
     whole = series.dtype.is_integer() or series.dtype.is_decimal()
-    if whole and (abs(number) >= 2**53 or (series.dtype.is_decimal() and Decimal(number) != value)):
+    if whole and (
+        abs(number) >= 2**53 or (series.dtype.is_decimal() and Decimal(number) != value)
+    ):
         return f"#{Decimal(str(value)).normalize():f}"
     return number + 0.0
 
@@ -56,10 +60,14 @@ def slow_keys(rows: Rows, columns: list[str]) -> list[int]:
         for row in range(len(rows)):
             value = slow_value(rows, name, row)
             if isinstance(value, str):
-                digest = hashlib.blake2b(value.encode(), digest_size=8, key=SECRET).digest()
+                digest = hashlib.blake2b(
+                    value.encode(), digest_size=8, key=SECRET
+                ).digest()
                 found.append(int.from_bytes(digest, "little"))
             else:
-                found.append(NAN if value is None else int(np.array([value]).view(np.uint64)[0]))
+                found.append(
+                    NAN if value is None else int(np.array([value]).view(np.uint64)[0])
+                )
         words.append(np.array(found, dtype=np.uint64))
     return [int(key) for key in siphash(words, SECRET)]
 
@@ -74,14 +82,19 @@ def slow_digests(rows: Rows, columns: list[str]) -> list[bytes]:
                 content += hashlib.blake2b(value.encode(), digest_size=16).digest()
             else:
                 kind = 1 if value is None else 0
-                content += kind.to_bytes(8, "little") + (b"\0" * 8 if value is None else np.float64(value).tobytes())
+                content += kind.to_bytes(8, "little") + (
+                    b"\0" * 8 if value is None else np.float64(value).tobytes()
+                )
         out.append(hashlib.blake2b(content, digest_size=16).digest())
     return out
 
 
 WORDS = ["b", "a", "", None, "ä, ö", "a", "2020-03-12T21:23:29.000", "1", "nan", "b"]
 DAYS = [date(2020, 1, day + 1) if day % 4 else None for day in range(10)]
-TIMES = [datetime(2020, 1, 1, 10, 0, second, 5 * second) if second % 4 else None for second in range(10)]
+TIMES = [
+    datetime(2020, 1, 1, 10, 0, second, 5 * second) if second % 4 else None
+    for second in range(10)
+]
 FRAMES: dict[str, Any] = {
     "polars": pl.DataFrame(
         {
@@ -116,7 +129,9 @@ FRAMES: dict[str, Any] = {
             "numbered": pd.Series([1, 2, 2, 1, 3] * 2, dtype="category"),
             "reals": pd.Series([1e20, 2.5, None, 1.0, 1.0] * 2, dtype="category"),
             "time": pd.Series(TIMES),
-            "ordered": pd.Series(pd.Categorical(["x", "y"] * 5, categories=["y", "x"], ordered=True)),
+            "ordered": pd.Series(
+                pd.Categorical(["x", "y"] * 5, categories=["y", "x"], ordered=True)
+            ),
         },
         index=range(10, 0, -1),
     ),
@@ -129,7 +144,10 @@ FRAMES: dict[str, Any] = {
             "day": DAYS,
             "time": TIMES,
             "chunked": pa.chunked_array(
-                [pa.array(WORDS[:4]).dictionary_encode(), pa.array(WORDS[4:]).dictionary_encode()]
+                [
+                    pa.array(WORDS[:4]).dictionary_encode(),
+                    pa.array(WORDS[4:]).dictionary_encode(),
+                ]
             ),
         }
     ),
@@ -141,15 +159,23 @@ def test_keys_and_digests_are_those_of_a_slow_twin(kind: str) -> None:
     rows = read_rows(FRAMES[kind])
     for columns in (*([name] for name in rows.columns), rows.columns):
         assert Keying(7).of(rows, columns).tolist() == slow_keys(rows, columns), columns
-        assert [bytes(digest) for digest in row_digests(rows, columns)] == slow_digests(rows, columns), columns
+        assert [bytes(digest) for digest in row_digests(rows, columns)] == slow_digests(
+            rows, columns
+        ), columns
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_keys_do_not_depend_on_batches_or_threads(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_do_not_depend_on_batches_or_threads(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(1)
-    frame = pl.DataFrame({"x": rng.integers(0, 50, 900), "word": rng.choice(["a", "b", "c d"], 900)})
+    frame = pl.DataFrame(
+        {"x": rng.integers(0, 50, 900), "word": rng.choice(["a", "b", "c d"], 900)}
+    )
     whole = tell_apart(read_rows(frame), Keying(7), frame.columns)
     monkeypatch.setattr(module, "ROWS_PER_TASK", 100)
-    assert (tell_apart(read_rows(frame), Keying(7), frame.columns, workers=workers) == whole).all()
+    assert (
+        tell_apart(read_rows(frame), Keying(7), frame.columns, workers=workers) == whole
+    ).all()
     assert len(np.unique(whole)) == 900
     assert np.isin(slow_keys(read_rows(frame.unique()), frame.columns), whole).all()

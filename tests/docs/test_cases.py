@@ -1,4 +1,6 @@
-"""The three real cases: what the script says of data that are not there, and that pages have the numbers of a run."""
+"""The three real cases: what the script says of data that are not there, and that pages
+have the numbers of a run.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +20,11 @@ def page_of(name: str) -> str:
 
 def rows_of(name: str) -> list[str]:
     """The table's rows, as the page has them."""
-    table = page_of(name).partition("<!-- begin case -->")[2].partition("<!-- end case -->")[0]
+    table = (
+        page_of(name)
+        .partition("<!-- begin case -->")[2]
+        .partition("<!-- end case -->")[0]
+    )
     return [line for line in table.splitlines() if line.startswith("| ")][1:]
 
 
@@ -34,7 +40,9 @@ def test_data_that_are_not_there_are_named_in_one_line(
     assert page_of(name) == before
 
 
-def test_all_cases_go_on_without_the_data_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_cases_go_on_without_the_data_that_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran: list[str] = []
 
     def ran_well(name: str, *_: object) -> bool:
@@ -51,10 +59,17 @@ def test_all_cases_go_on_without_the_data_that_are_not_there(tmp_path: Path, mon
 def test_an_unknown_case_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["bail"])
-    assert "there is no case 'bail'; there are screening, parole, compas" in capsys.readouterr().err
+    assert (
+        "there is no case 'bail'; there are screening, parole, compas"
+        in capsys.readouterr().err
+    )
 
 
-SMALL = Question("all", {"outcome": "binary", "group": "group", "status_quo": "now", "rule": "linear"}, True)
+SMALL = Question(
+    "all",
+    {"outcome": "binary", "group": "group", "status_quo": "now", "rule": "linear"},
+    True,
+)
 
 
 def test_a_row_has_the_numbers_of_its_audit(case: Case) -> None:
@@ -67,20 +82,34 @@ def test_a_row_has_the_numbers_of_its_audit(case: Case) -> None:
 
 
 def test_a_verdict_that_the_page_does_not_tell_fails_and_writes_nothing(
-    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    case: Case,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     frame = case.frame()
     otherwise = replace(SMALL, shown=not decide(SMALL, frame, 200).reject)
-    monkeypatch.setitem(CASES, "small", cases.Case("no such page", None, "", lambda _: frame, (otherwise,)))
+    monkeypatch.setitem(
+        CASES,
+        "small",
+        cases.Case("no such page", None, "", lambda _: frame, (otherwise,)),
+    )
     assert not run("small", tmp_path, 200, write=True)
-    assert "the page says otherwise of all. It is left as it is." in capsys.readouterr().out
+    assert (
+        "the page says otherwise of all. It is left as it is."
+        in capsys.readouterr().out
+    )
 
 
 def test_pages_tell_what_the_script_expects_of_them() -> None:
     for name, case in CASES.items():
         found = rows_of(name)
-        assert [line.split(" | ")[0] for line in found] == [f"| {question.name}" for question in case.questions]
-        assert ["**shown**" in line for line in found] == [question.shown for question in case.questions]
+        assert [line.split(" | ")[0] for line in found] == [
+            f"| {question.name}" for question in case.questions
+        ]
+        assert ["**shown**" in line for line in found] == [
+            question.shown for question in case.questions
+        ]
         assert needs(TUTORIALS / f"{case.page}.md") == case.file
 
 
@@ -90,9 +119,23 @@ def test_no_candidate_reads_what_was_measured_after_release(shared_data: Path) -
         pytest.skip(absent)
     rows = CASES["parole"].read(shared_data / str(CASES["parole"].file))
     assert len(rows) == 25_278
-    later = ("DrugTest", "Jobs", "Violations", "Program", "Delinquency", "Changes", "Days", "Exempt", "Supervision")
+    later = (
+        "DrugTest",
+        "Jobs",
+        "Violations",
+        "Program",
+        "Delinquency",
+        "Changes",
+        "Days",
+        "Exempt",
+        "Supervision",
+    )
     for question in (CASES["parole"].questions[0], CASES["parole"].questions[3]):
-        asked = {**question.asked, "rule": "linear", "test": improvable.Test(repetitions=1, draws=200)}
+        asked = {
+            **question.asked,
+            "rule": "linear",
+            "test": improvable.Test(repetitions=1, draws=200),
+        }
         read = improvable.audit(rows[::10], **asked).facts["features"]
         assert read
         assert not [column for column in read for word in later if word in column]
@@ -105,7 +148,12 @@ def test_the_headline_of_the_parole_page_is_the_audit_that_it_prints() -> None:
     _, accuracy, gap, p, *_ = rows_of("parole")[0].split(" | ")
     printed = page_of("parole").partition("```text\n")[2].partition("```")[0]
     assert f"(p = {p}, below 0.025)" in printed
-    for number in (word.strip(";") for cell in (accuracy, gap) for word in cell.split() if word[0] == "0"):
+    for number in (
+        word.strip(";")
+        for cell in (accuracy, gap)
+        for word in cell.split()
+        if word[0] == "0"
+    ):
         assert number in printed
 
 

@@ -1,4 +1,6 @@
-"""Figure 1 of the documentation: drawn from its script, and naming only what there is."""
+"""Figure 1 of the documentation: drawn from its script, and naming only what there
+is.
+"""
 
 import inspect
 import re
@@ -16,7 +18,12 @@ PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 def test_the_picture_is_what_its_script_draws() -> None:
     drawn = runpy.run_path(str(PICTURES / "figure_1.py"))["figure_1"]()
     assert drawn == (PICTURES / "procedure.svg").read_text(encoding="utf-8")
-    assert set(re.findall(r'(?:fill|stroke)="(#\w+)"', drawn)) <= {"#1a1a1a", "#444444", "#f0f0f0", "#ffffff"}
+    assert set(re.findall(r'(?:fill|stroke)="(#\w+)"', drawn)) <= {
+        "#1a1a1a",
+        "#444444",
+        "#f0f0f0",
+        "#ffffff",
+    }
 
 
 @pytest.mark.paper("Figure 1")

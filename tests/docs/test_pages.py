@@ -8,9 +8,14 @@ import pytest
 from pages import DOCS, needs, pages, rerun
 
 
-@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(DOCS).with_suffix("")))
+@pytest.mark.parametrize(
+    "path", pages(), ids=lambda path: str(path.relative_to(DOCS).with_suffix(""))
+)
 def test_pages_print_what_they_show(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     need = needs(path)
     if need is not None:
@@ -19,10 +24,18 @@ def test_pages_print_what_they_show(
             pytest.skip(f"no {need} in {source.parent}")
         shutil.copy(source, tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert rerun(path) == path.read_text(encoding="utf-8"), "run python tests/pages.py and look at what changed"
+    assert rerun(path) == path.read_text(encoding="utf-8"), (
+        "run python tests/pages.py and look at what changed"
+    )
 
 
 def test_only_the_page_that_engines_run_has_other_python() -> None:
-    """A ```python block is not run here: `tests/engines/test_large_data_page.py` runs those of that page."""
-    found = [path.stem for path in sorted(DOCS.rglob("*.md")) if "\n```python\n" in path.read_text(encoding="utf-8")]
+    """A ```python block is not run here: `tests/engines/test_large_data_page.py` runs
+    those of that page.
+    """
+    found = [
+        path.stem
+        for path in sorted(DOCS.rglob("*.md"))
+        if "\n```python\n" in path.read_text(encoding="utf-8")
+    ]
     assert found == ["large-data"]

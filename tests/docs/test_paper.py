@@ -1,4 +1,6 @@
-"""The page that lists the paper's elements: complete, current, and naming only what there is."""
+"""The page that lists the paper's elements: complete, current, and naming only what
+there is.
+"""
 
 import importlib
 
@@ -8,18 +10,30 @@ from typer.testing import CliRunner
 from docs.generate import paper
 from improvable.cli import app
 
-COMMANDS = sorted({element.command for element in paper.ELEMENTS if element.command not in ("", paper.MAKE)})
+COMMANDS = sorted(
+    {
+        element.command
+        for element in paper.ELEMENTS
+        if element.command not in ("", paper.MAKE)
+    }
+)
 
 
 def test_every_element_has_a_test_and_every_marker_an_element() -> None:
     names = [element.name for element in paper.ELEMENTS]
     assert len(set(names)) == len(names)
-    without = [element.name for element in paper.ELEMENTS if element.functions and element.name not in paper.marked()]
+    without = [
+        element.name
+        for element in paper.ELEMENTS
+        if element.functions and element.name not in paper.marked()
+    ]
     assert not without
     assert set(paper.marked()) <= set(names)
 
 
-@pytest.mark.parametrize("name", sorted({name for element in paper.ELEMENTS for name in element.functions}))
+@pytest.mark.parametrize(
+    "name", sorted({name for element in paper.ELEMENTS for name in element.functions})
+)
 def test_what_does_it_here_exists(name: str) -> None:
     whole = name if name.startswith("replication.") else f"improvable.{name}"
     module, _, attribute = whole.rpartition(".")

@@ -11,7 +11,11 @@ from improvable.cli import run
 HOME = Path(__file__).parents[2]
 README = (HOME / "README.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-COMMANDS = re.findall(r"^    \.venv/bin/improvable (.*?)(?=\n    \.venv|\n\n)", README, flags=re.MULTILINE | re.DOTALL)
+COMMANDS = re.findall(
+    r"^    \.venv/bin/improvable (.*?)(?=\n    \.venv|\n\n)",
+    README,
+    flags=re.MULTILINE | re.DOTALL,
+)
 
 
 def test_commands_run_in_order(
@@ -26,9 +30,14 @@ def test_commands_run_in_order(
     assert (tmp_path / "screening.html").exists()
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda text: re.sub(r"\W+", " ", text)[:30])
+@pytest.mark.parametrize(
+    "snippet", SNIPPETS, ids=lambda text: re.sub(r"\W+", " ", text)[:30]
+)
 def test_snippets_run(
-    snippet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    snippet: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(snippet, "README.md", "exec"), {})
@@ -39,15 +48,21 @@ def test_there_is_a_snippet() -> None:
     assert SNIPPETS
 
 
-def test_the_demo_prints_the_table_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_prints_the_table_of_the_readme(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(["demo"]) == 0
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    table = re.findall(r"^    ((?:Asian|Black|Hispanic|White|Gap) .*)$", README, flags=re.MULTILINE)
+    table = re.findall(
+        r"^    ((?:Asian|Black|Hispanic|White|Gap) .*)$", README, flags=re.MULTILINE
+    )
     assert len(table) == 5
     for line in table:
         assert line.strip() in printed
     breath = " ".join(" ".join(printed).partition("In short: ")[2].split())
-    both = re.search(r"shown \(p = (\S+)\).*?not shown \(p = (\S+)\)", README, flags=re.DOTALL)
+    both = re.search(
+        r"shown \(p = (\S+)\).*?not shown \(p = (\S+)\)", README, flags=re.DOTALL
+    )
     assert both is not None
     found = re.findall(r"p = (\d\.\d+)", breath)
     for said, value in zip(both.groups(), found, strict=True):

@@ -1,4 +1,6 @@
-"""The site builds without a warning, fetches nothing from elsewhere, and leaves out no public name and no command."""
+"""The site builds without a warning, fetches nothing from elsewhere, and leaves out no
+public name and no command.
+"""
 
 import importlib
 import json
@@ -22,11 +24,23 @@ from improvable.report import plots
 from improvable.studies import power as planning
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs" / "reference" / "result.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (ROOT / "docs" / "reference" / "result.schema.json").read_text(encoding="utf-8")
+)
 DESCRIBED_AS_A_WHOLE = {
-    "about", "correction", "count_pair", "differing", "look_direction", "look_feature", "look_group",
-    "look_outcome", "look_roles", "look_rows", "pair", "protocol_declared",
-}  # fmt: skip
+    "about",
+    "correction",
+    "count_pair",
+    "differing",
+    "look_direction",
+    "look_feature",
+    "look_group",
+    "look_outcome",
+    "look_roles",
+    "look_rows",
+    "pair",
+    "protocol_declared",
+}
 """Small objects of the schema: the key that holds them says what they are."""
 NAMES = [*improvable.__all__, *planning.__all__, *plots.__all__]
 
@@ -39,12 +53,17 @@ BUILDERS = {
 
 
 @pytest.fixture(scope="module", params=BUILDERS)
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(ROOT / "docs", folder / "docs")  # Zensical builds only what is below its own file
+    # Zensical builds only what is below its own file
+    shutil.copytree(ROOT / "docs", folder / "docs")
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert "paths: [src]" in config
-    (folder / "mkdocs.yml").write_text(config.replace("paths: [src]", f"paths: ['{ROOT / 'src'}']"), encoding="utf-8")
+    (folder / "mkdocs.yml").write_text(
+        config.replace("paths: [src]", f"paths: ['{ROOT / 'src'}']"), encoding="utf-8"
+    )
     built = subprocess.run(
         [sys.executable, *BUILDERS[request.param], "mkdocs.yml"],
         cwd=folder,
@@ -60,7 +79,10 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_every_public_name_is_on_the_site(site: Path) -> None:
     page = (site / "reference" / "api.html").read_text(encoding="utf-8")
-    shown = {anchor.rpartition(".")[2] for anchor in re.findall(r'id="(improvable\.[\w.]+)"', page)}
+    shown = {
+        anchor.rpartition(".")[2]
+        for anchor in re.findall(r'id="(improvable\.[\w.]+)"', page)
+    }
     modules = {"plots", "power"}
     assert not [name for name in NAMES if name not in shown | modules]
     assert all(f"<code>improvable.{name}</code>" in page for name in modules)
@@ -68,7 +90,11 @@ def test_every_public_name_is_on_the_site(site: Path) -> None:
 
 def test_every_command_is_on_the_site(site: Path) -> None:
     page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
-    names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    names = [
+        command.name or command.callback.__name__
+        for command in app.registered_commands
+        if command.callback
+    ]
     assert len(names) > 10
     for name in names:
         assert f'id="improvable-{name}"' in page
@@ -103,12 +129,25 @@ def test_every_key_of_the_schema_is_on_the_site(site: Path) -> None:
 def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        assert not re.findall(r"<(?:script|link|img|iframe)\b[^>]*\"(?:https?:)?//", text), page.name
+        assert not re.findall(
+            r"<(?:script|link|img|iframe)\b[^>]*\"(?:https?:)?//", text
+        ), page.name
 
 
 def results() -> Iterator[tuple[str, dict[str, Any]]]:
-    frame = Case(rows=600).frame().with_columns(pid=pl.int_range(600) // 3, w=pl.lit(1.5), x=pl.col("count") + 0.5)
-    common: dict[str, Any] = {"outcome": "binary", "group": "group", "status_quo": "now", "draws": 200}
+    frame = (
+        Case(rows=600)
+        .frame()
+        .with_columns(
+            pid=pl.int_range(600) // 3, w=pl.lit(1.5), x=pl.col("count") + 0.5
+        )
+    )
+    common: dict[str, Any] = {
+        "outcome": "binary",
+        "group": "group",
+        "status_quo": "now",
+        "draws": 200,
+    }
     compared: dict[str, dict[str, Any]] = {
         "plain": {},
         "clusters, weights": {"cluster": "pid", "weight": "w"},
@@ -130,17 +169,37 @@ def results() -> Iterator[tuple[str, dict[str, Any]]]:
         "several utilities": {"fairness": ["selection_rate", "true_positive_rate"]},
     }
     for name, options in compared.items():
-        yield f"compare: {name}", flat_compare(frame, candidate="new", **{**common, **options}).to_dict()
+        yield (
+            f"compare: {name}",
+            flat_compare(frame, candidate="new", **{**common, **options}).to_dict(),
+        )
     audited: dict[str, dict[str, Any]] = {
         "plain": {"rule": "linear", "repetitions": 3},
-        "split, sealed": {"rule": "linear", "scheme": "split", "repetitions": 3, "challenge": "x"},
+        "split, sealed": {
+            "rule": "linear",
+            "scheme": "split",
+            "repetitions": 3,
+            "challenge": "x",
+        },
         "a cutoff, blocks": {"rule": "linear", "capacity": 0.4, "repetitions": 1},
-        "monotone, absolute": {"rule": "linear", "monotone": {"x": "+"}, "gap": "absolute", "repetitions": 1},
+        "monotone, absolute": {
+            "rule": "linear",
+            "monotone": {"x": "+"},
+            "gap": "absolute",
+            "repetitions": 1,
+        },
         "tournament": {"rule": "tournament:linear,logistic", "repetitions": 1},
-        "a function decides": {"rule": "logistic", "status_quo": lambda rows: rows["now"], "repetitions": 1},
+        "a function decides": {
+            "rule": "logistic",
+            "status_quo": lambda rows: rows["now"],
+            "repetitions": 1,
+        },
     }
     for name, options in audited.items():
-        yield f"audit: {name}", flat_audit(frame, **{**common, "features": ["x"], **options}).to_dict()
+        yield (
+            f"audit: {name}",
+            flat_audit(frame, **{**common, "features": ["x"], **options}).to_dict(),
+        )
 
 
 def validator() -> Any:
@@ -161,17 +220,28 @@ def test_real_results_obey_the_schema() -> None:
 
 def test_the_schema_refuses_what_it_does_not_know(case: Case) -> None:
     facts = improvable.compare(
-        case.frame(), outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=200)
+        case.frame(),
+        outcome="count",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=200),
     ).to_dict()
     check = validator()
     assert check.is_valid(facts)
     assert not check.is_valid(facts | {"p": 0.1})
     assert not check.is_valid(facts | {"kind": "audit"})
-    assert not check.is_valid({key: value for key, value in facts.items() if key != "p_value"})
-    assert not check.is_valid(facts | {"repetitions": [facts["repetitions"][0] | {"other": 1}]})
+    assert not check.is_valid(
+        {key: value for key, value in facts.items() if key != "p_value"}
+    )
+    assert not check.is_valid(
+        facts | {"repetitions": [facts["repetitions"][0] | {"other": 1}]}
+    )
 
 
 def test_every_key_of_the_schema_says_what_it_means() -> None:
     for name, part in SCHEMA["$defs"].items():
         if name not in DESCRIBED_AS_A_WHOLE:
-            assert all(value.get("description") for value in part["properties"].values()), name
+            assert all(
+                value.get("description") for value in part["properties"].values()
+            ), name

@@ -1,4 +1,6 @@
-"""The page of the threat model names every attack that is played, and every file that it names is there."""
+"""The page of the threat model names every attack that is played, and every file that
+it names is there.
+"""
 
 import re
 from pathlib import Path
@@ -13,6 +15,8 @@ def test_every_attack_is_in_the_table() -> None:
 
 
 def test_every_file_that_the_page_names_is_there() -> None:
-    named = re.findall(r"`((?:src|tests|docs)/[\w/.-]+)`", PAGE.read_text(encoding="utf-8"))
+    named = re.findall(
+        r"`((?:src|tests|docs)/[\w/.-]+)`", PAGE.read_text(encoding="utf-8")
+    )
     assert len(named) > 5
     assert not [name for name in named if not (ROOT / name).exists()]

@@ -16,7 +16,9 @@ def people() -> pl.DataFrame:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """Spark on this machine, which tries a failed task again; its Java compiles lightly for its short life."""
+    """Spark on this machine, which tries a failed task again; its Java compiles lightly
+    for its short life.
+    """
     import os
     import sys
 
@@ -26,7 +28,9 @@ def spark() -> Iterator[Any]:
     session = (
         SparkSession.builder.master("local[2,4]")
         .config("spark.ui.enabled", "false")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config(
+            "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        )
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "311")

@@ -1,4 +1,6 @@
-"""Repetitions in parallel on joblib's backends: the same result, in other processes, with nobody oversubscribed."""
+"""Repetitions in parallel on joblib's backends: the same result, in other processes,
+with nobody oversubscribed.
+"""
 
 import json
 import os
@@ -15,7 +17,9 @@ from improvable.question.settings import EngineName
 
 
 def make_rule() -> Any:
-    """A rule that tells where it ran and how many workers an estimator of its own would get; pickled by value."""
+    """A rule that tells where it ran and how many workers an estimator of its own would
+    get; pickled by value.
+    """
 
     class Nosy:
         name = "nosy"
@@ -29,7 +33,9 @@ def make_rule() -> Any:
             from improvable.algorithms.rules import as_rule
 
             found = as_rule("linear").select(training, status_quo)
-            return improvable.Selection(found, {"process": os.getpid(), "workers": effective_n_jobs(8)})
+            return improvable.Selection(
+                found, {"process": os.getpid(), "workers": effective_n_jobs(8)}
+            )
 
     return Nosy()
 
@@ -39,7 +45,9 @@ def dask_cluster() -> Iterator[None]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
         Client(cluster),
         parallel_config(backend="dask"),
     ):
@@ -52,7 +60,9 @@ def ray_cluster() -> Iterator[None]:
     from ray.util.joblib import register_ray
 
     register_ray()
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    ray.init(
+        num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False
+    )
     try:
         with parallel_config(backend="ray"):
             yield
@@ -71,15 +81,30 @@ BACKENDS: dict[str, Callable[[], Any]] = {
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning:ray")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_backends(people: pl.DataFrame, backend: str) -> None:
-    def audited(n_jobs: int, engine: EngineName | None) -> tuple[str, set[int], set[int]]:
+    def audited(
+        n_jobs: int, engine: EngineName | None
+    ) -> tuple[str, set[int], set[int]]:
         result = improvable.audit(
-            people, outcome="visits", group="group", status_quo=improvable.threshold("score", capacity=0.2),
-            rule=make_rule(), features=["signal", "small"], n_jobs=n_jobs, read=improvable.Read(engine=engine),
+            people,
+            outcome="visits",
+            group="group",
+            status_quo=improvable.threshold("score", capacity=0.2),
+            rule=make_rule(),
+            features=["signal", "small"],
+            n_jobs=n_jobs,
+            read=improvable.Read(engine=engine),
             test=improvable.Test(scheme="split", repetitions=4, draws=200),
-        )  # fmt: skip
+        )
         facts = result.to_dict()
-        notes = [block for repetition in facts["repetitions"] for block in repetition["rule_notes"]["blocks"]]
-        found = {note.pop("process") for note in notes}, {note.pop("workers") for note in notes}
+        notes = [
+            block
+            for repetition in facts["repetitions"]
+            for block in repetition["rule_notes"]["blocks"]
+        ]
+        found = (
+            {note.pop("process") for note in notes},
+            {note.pop("workers") for note in notes},
+        )
         return json.dumps(facts), *found
 
     with BACKENDS[backend]():

@@ -10,16 +10,24 @@ import pytest
 from improvable.cli import run
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "large-data.md"
-BLOCKS = re.findall(r"```(python|console)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+BLOCKS = re.findall(
+    r"```(python|console)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
+)
 
 
 def test_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], spark: Any
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    spark: Any,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     p_values = []
     for kind, block in BLOCKS:
-        text = block.replace('read.parquet("people")', f'read.parquet("{tmp_path}/people")')  # Spark began elsewhere
+        # Spark began elsewhere
+        text = block.replace(
+            'read.parquet("people")', f'read.parquet("{tmp_path}/people")'
+        )
         if kind == "python":
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -11,10 +11,11 @@ REPETITIONS = 100
 
 @pytest.mark.parametrize("row_id", ["id", None])
 def test_level(row_id: str | None) -> None:
-    """In group a nothing tells the outcome, so no candidate is more accurate there; group b gains, and the gap shrinks.
+    """In group a nothing tells the outcome, so no candidate is more accurate there;
+    group b gains, and the gap shrinks.
 
-    The bound is the nominal 5% and 3.5 Monte Carlo errors. This null is binding, so that some are rejected: at 5%, none
-    of 100 has probability .006.
+    The bound is the nominal 5% and 3.5 Monte Carlo errors. This null is binding, so
+    that some are rejected: at 5%, none of 100 has probability .006.
     """
     rejected = 0
     for i in range(REPETITIONS):
@@ -32,9 +33,21 @@ def test_level(row_id: str | None) -> None:
             }
         )
         result = improvable.audit(
-            frame, outcome="y", group="g", status_quo=improvable.threshold("score", capacity=0.4), rule="linear",
-            features=["x"], test=improvable.Test(repetitions=1, draws=200, train_rows=200), seed=i, row_id=row_id,
-            read=improvable.Read(engine="memory"), n_jobs=1,
-        )  # fmt: skip
+            frame,
+            outcome="y",
+            group="g",
+            status_quo=improvable.threshold("score", capacity=0.4),
+            rule="linear",
+            features=["x"],
+            test=improvable.Test(repetitions=1, draws=200, train_rows=200),
+            seed=i,
+            row_id=row_id,
+            read=improvable.Read(engine="memory"),
+            n_jobs=1,
+        )
         rejected += result.reject
-    assert 1 / REPETITIONS <= rejected / REPETITIONS <= 0.05 + 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5
+    assert (
+        1 / REPETITIONS
+        <= rejected / REPETITIONS
+        <= 0.05 + 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5
+    )

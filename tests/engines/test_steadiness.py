@@ -1,4 +1,6 @@
-"""Linear models in workers predict what they always did, but for the last bits, which no batch can change."""
+"""Linear models in workers predict what they always did, but for the last bits, which
+no batch can change.
+"""
 
 from typing import Any
 
@@ -37,7 +39,9 @@ def fitted(estimator: Any, frame: pd.DataFrame) -> FittedModel:
     return fitted_model(estimator.fit(frame, target))
 
 
-@pytest.mark.parametrize("estimator", LINEAR, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize(
+    "estimator", LINEAR, ids=lambda estimator: type(estimator).__name__
+)
 def test_linear_models(frame: pd.DataFrame, estimator: Any) -> None:
     model = fitted(estimator, frame)
     turned = steady(model)
@@ -51,7 +55,9 @@ def test_linear_models(frame: pd.DataFrame, estimator: Any) -> None:
     assert (cut.decide(frame) == (model.score(read_rows(frame)) > 0.5)).all()
 
 
-@pytest.mark.parametrize("estimator", OTHERS, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize(
+    "estimator", OTHERS, ids=lambda estimator: type(estimator).__name__
+)
 def test_other_models_stay_as_they_are(frame: pd.DataFrame, estimator: Any) -> None:
     model = fitted(estimator, frame)
     assert steady(model) is model

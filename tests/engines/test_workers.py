@@ -1,4 +1,6 @@
-"""Workers: one batch is counted where it is, several in threads, and no number of either changes a result."""
+"""Workers: one batch is counted where it is, several in threads, and no number of
+either changes a result.
+"""
 
 import threading
 from dataclasses import replace
@@ -21,7 +23,9 @@ def where(rows: Rows) -> tuple[set[str], int]:
     return {threading.current_thread().name}, len(rows)
 
 
-def both(one: tuple[set[str], int], other: tuple[set[str], int]) -> tuple[set[str], int]:
+def both(
+    one: tuple[set[str], int], other: tuple[set[str], int]
+) -> tuple[set[str], int]:
     return one[0] | other[0], one[1] + other[1]
 
 
@@ -36,7 +40,9 @@ def test_a_single_batch_needs_no_pool(size: int, pooled: bool) -> None:
     assert (threading.main_thread().name not in threads) == pooled
 
 
-def test_no_number_of_workers_is_all_cores_in_audits_and_in_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_number_of_workers_is_all_cores_in_audits_and_in_comparisons(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert worker_count(None) == worker_count(-1) == cpu_count()
     asked: list[int] = []
 
@@ -48,16 +54,30 @@ def test_no_number_of_workers_is_all_cores_in_audits_and_in_comparisons(monkeypa
     rng = np.random.default_rng(0)
     need = rng.normal(size=400)
     people = pl.DataFrame(
-        {"need": need, "y": need + rng.normal(size=400), "g": ["a", "b"] * 200, "s": rng.normal(size=400)}
+        {
+            "need": need,
+            "y": need + rng.normal(size=400),
+            "g": ["a", "b"] * 200,
+            "s": rng.normal(size=400),
+        }
     )
     options: dict[str, Any] = {
-        "outcome": "y", "group": "g", "status_quo": improvable.threshold("s", capacity=0.3), "draws": 200,
-    }  # fmt: skip
+        "outcome": "y",
+        "group": "g",
+        "status_quo": improvable.threshold("s", capacity=0.3),
+        "draws": 200,
+    }
     candidate = improvable.threshold("need", capacity=0.3)
     audits = [
-        flat_audit(people, **options, rule="linear", features=["need"], repetitions=2, n_jobs=n) for n in (None, 1)
+        flat_audit(
+            people, **options, rule="linear", features=["need"], repetitions=2, n_jobs=n
+        )
+        for n in (None, 1)
     ]
-    comparisons = [flat_compare(people, **options, candidate=candidate, n_jobs=n) for n in (None, 1)]
+    comparisons = [
+        flat_compare(people, **options, candidate=candidate, n_jobs=n)
+        for n in (None, 1)
+    ]
     assert asked == [cpu_count(), 1, cpu_count(), 1]
     assert audits[0].to_dict() == audits[1].to_dict()
     assert comparisons[0].to_dict() == comparisons[1].to_dict()

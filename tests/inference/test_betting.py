@@ -1,4 +1,6 @@
-"""Wealth of bets: what a slow reading of the definition gives, never negative, and fair at the edge of a condition."""
+"""Wealth of bets: what a slow reading of the definition gives, never negative, and fair
+at the edge of a condition.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -11,32 +13,61 @@ from improvable._typing import FloatArray, IntArray
 from improvable.inference.betting import STAKES, pair_up, wealth_of
 from improvable.inference.components import Condition
 
-ACCURACY = Condition("accuracy", "", 0, np.arange(3), np.array([[-1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]), 0.0)
-GAP = replace(ACCURACY, kind="fairness", coefficients=np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]]))
+ACCURACY = Condition(
+    "accuracy",
+    "",
+    0,
+    np.arange(3),
+    np.array([[-1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]),
+    0.0,
+)
+GAP = replace(
+    ACCURACY,
+    kind="fairness",
+    coefficients=np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]]),
+)
 TURNED = replace(GAP, coefficients=np.array([[1.0, 1.0], [-1.0, -1.0], [0.0, 0.0]]))
 THREE = replace(GAP, coefficients=np.array([[0.5, 0.0], [0.0, -1.0], [-0.5, 1.0]]))
 AMOUNT = replace(ACCURACY, amount=0.05)
-CONDITIONS = {"accuracy": ACCURACY, "gap": GAP, "turned": TURNED, "three groups": THREE, "amount": AMOUNT}
+CONDITIONS = {
+    "accuracy": ACCURACY,
+    "gap": GAP,
+    "turned": TURNED,
+    "three groups": THREE,
+    "amount": AMOUNT,
+}
 
 
-def rows_of(seed: int, rows: int = 400, shares: tuple[float, ...] = (0.6, 0.3, 0.1)) -> tuple[IntArray, FloatArray]:
+def rows_of(
+    seed: int, rows: int = 400, shares: tuple[float, ...] = (0.6, 0.3, 0.1)
+) -> tuple[IntArray, FloatArray]:
     rng = np.random.default_rng(seed)
     strata = rng.choice(3, rows, p=shares)
     strata[rng.random(rows) < 0.05] = -1
     u = rng.random((rows, 1, 2)) < [0.5, 0.6]
     w = rng.random((rows, 1, 1)) < 0.8
-    return strata, np.stack([u & w, np.broadcast_to(w, u.shape)], axis=-1).astype(np.float64)
+    return strata, np.stack([u & w, np.broadcast_to(w, u.shape)], axis=-1).astype(
+        np.float64
+    )
 
 
-def slow_wealth(condition: Condition, strata: IntArray, vectors: FloatArray) -> list[tuple[int, float]]:
-    """After how many rows which wealth there is, one row at a time, with lists and plain numbers."""
+def slow_wealth(
+    condition: Condition, strata: IntArray, vectors: FloatArray
+) -> list[tuple[int, float]]:
+    """After how many rows which wealth there is, one row at a time, with lists and
+    plain numbers.
+    """
     involved = [level for level in range(3) if condition.coefficients[level].any()]
     waiting: dict[int, list[float]] = {level: [] for level in involved}
     seen, used = dict.fromkeys(involved, 0), dict.fromkeys(involved, 0)
     wealths = [1.0] * len(STAKES)
     told: list[tuple[int, float]] = []
-    loss = condition.amount + sum(max(0.0, -one) for one in condition.coefficients.ravel().tolist())
-    for number, (stratum, row) in enumerate(zip(strata.tolist(), vectors[:, 0].tolist(), strict=True), start=1):
+    loss = condition.amount + sum(
+        max(0.0, -one) for one in condition.coefficients.ravel().tolist()
+    )
+    for number, (stratum, row) in enumerate(
+        zip(strata.tolist(), vectors[:, 0].tolist(), strict=True), start=1
+    ):
         (u0, w0), (u1, w1) = row
         assert w0 == w1
         if stratum not in waiting or w0 == 0:
@@ -53,7 +84,10 @@ def slow_wealth(condition: Condition, strata: IntArray, vectors: FloatArray) -> 
             waiting[level] = waiting[level][len(some) :]
             used[level] += len(some)
             gain += sum(some) / len(some)
-        wealths = [wealth * (1 + stake / loss * gain) for wealth, stake in zip(wealths, STAKES.tolist(), strict=True)]
+        wealths = [
+            wealth * (1 + stake / loss * gain)
+            for wealth, stake in zip(wealths, STAKES.tolist(), strict=True)
+        ]
         told.append((number, sum(wealths) / len(wealths)))
     return told
 
@@ -61,7 +95,10 @@ def slow_wealth(condition: Condition, strata: IntArray, vectors: FloatArray) -> 
 @pytest.mark.parametrize("name", CONDITIONS)
 @pytest.mark.parametrize("seed", range(3))
 def test_wealth_is_what_the_definition_says(name: str, seed: int) -> None:
-    found, slow = wealth_of(CONDITIONS[name], *rows_of(seed)), slow_wealth(CONDITIONS[name], *rows_of(seed))
+    found, slow = (
+        wealth_of(CONDITIONS[name], *rows_of(seed)),
+        slow_wealth(CONDITIONS[name], *rows_of(seed)),
+    )
     assert found.rows.tolist() == [row for row, _ in slow]
     assert np.exp(found.logs) == pytest.approx([wealth for _, wealth in slow])
     assert found.p_value == pytest.approx(min(1.0, *(1 / wealth for _, wealth in slow)))
@@ -95,8 +132,16 @@ def test_nobody_loses_more_than_there_is(name: str) -> None:
 
 def test_no_rows_and_rows_of_one_group_show_nothing() -> None:
     strata, vectors = rows_of(9, shares=(1.0, 0.0, 0.0))
-    for found in (wealth_of(GAP, strata, vectors), wealth_of(ACCURACY, strata[:0], vectors[:0])):
-        assert (found.p_value, found.now, found.shown_since(0.05), len(found.logs)) == (1.0, 0.0, None, 0)
+    for found in (
+        wealth_of(GAP, strata, vectors),
+        wealth_of(ACCURACY, strata[:0], vectors[:0]),
+    ):
+        assert (found.p_value, found.now, found.shown_since(0.05), len(found.logs)) == (
+            1.0,
+            0.0,
+            None,
+            0,
+        )
 
 
 def test_the_same_decisions_leave_wealth_as_it_is() -> None:
@@ -107,28 +152,45 @@ def test_the_same_decisions_leave_wealth_as_it_is() -> None:
 
 
 def test_a_margin_so_wide_that_nothing_can_be_lost_is_shown() -> None:
-    wide = replace(ACCURACY, coefficients=np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]), amount=-0.1)
+    wide = replace(
+        ACCURACY,
+        coefficients=np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]),
+        amount=-0.1,
+    )
     assert (np.diff(wealth_of(wide, *rows_of(11)).logs) > 0).all()
 
 
-# (right under the status quo, right under the candidate): chances by group at which each condition is at its edge
+# (right under the status quo, right under the candidate): chances by group at which
+# each condition is at its edge
 EDGES: dict[str, tuple[Condition, dict[int, dict[tuple[int, int], float]]]] = {
     "accuracy": (ACCURACY, {0: {(0, 0): 0.2, (0, 1): 0.15, (1, 0): 0.15, (1, 1): 0.5}}),
-    "gap": (GAP, {0: {(0, 0): 0.1, (0, 1): 0.3, (1, 1): 0.6},
-                  1: {(0, 0): 0.5, (0, 1): 0.35, (1, 0): 0.05, (1, 1): 0.1}}),
-}  # fmt: skip
+    "gap": (
+        GAP,
+        {
+            0: {(0, 0): 0.1, (0, 1): 0.3, (1, 1): 0.6},
+            1: {(0, 0): 0.5, (0, 1): 0.35, (1, 0): 0.05, (1, 1): 0.1},
+        },
+    ),
+}
 
 
 @pytest.mark.parametrize("name", EDGES)
 @pytest.mark.parametrize("groups", ["abab", "aaab", "abbb", "baaba"])
-def test_at_the_edge_expected_wealth_is_one_and_seldom_twenty(name: str, groups: str) -> None:
-    """Every stream of a few rows, with its probability: exactly fair, and within Ville's inequality."""
+def test_at_the_edge_expected_wealth_is_one_and_seldom_twenty(
+    name: str, groups: str
+) -> None:
+    """Every stream of a few rows, with its probability: exactly fair, and within
+    Ville's inequality.
+    """
     condition, chances = EDGES[name]
     strata = np.array(["ab".index(one) for one in groups])
     expected, total, ever = 0.0, 0.0, {1.2: 0.0, 1.5: 0.0, 2.0: 0.0}
     for rows in product(*(chances.get(int(g), {(0, 0): 1.0}).items() for g in strata)):
         chance = float(np.prod([p for _, p in rows]))
-        vectors = np.array([[[[before, 1.0], [after, 1.0]]] for (before, after), _ in rows], dtype=np.float64)
+        vectors = np.array(
+            [[[[before, 1.0], [after, 1.0]]] for (before, after), _ in rows],
+            dtype=np.float64,
+        )
         found = wealth_of(condition, strata, vectors)
         total += chance
         expected += chance * np.exp(found.now)
@@ -151,4 +213,6 @@ def test_nearly_every_row_counts_once_and_in_turn(shares: tuple[float, float]) -
         mine = variable[(classes == k) & (variable >= 0)]
         assert (np.diff(mine) >= 0).all(), "first come, first served"
     rows = np.flatnonzero(variable >= 0)
-    assert (complete[variable[rows]] > rows).all(), "no variable is complete before its rows have come"
+    assert (complete[variable[rows]] > rows).all(), (
+        "no variable is complete before its rows have come"
+    )

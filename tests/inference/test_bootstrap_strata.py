@@ -1,4 +1,6 @@
-"""Draws of rows, clusters and strata: their moments are those of slow, obvious estimators, and no estimate moves."""
+"""Draws of rows, clusters and strata: their moments are those of slow, obvious
+estimators, and no estimate moves.
+"""
 
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ def one_block(values: FloatArray) -> Cells:
 
 
 def linearized_variance(clusters: FloatArray, stratum: IntArray) -> float:
-    """Of sum u / sum w in a stratified design, the textbook's: by stratum, n / (n - 1) sum of squared deviations."""
+    """Of sum u / sum w in a stratified design, the textbook's: by stratum, n / (n - 1)
+    sum of squared deviations.
+    """
     u, w = clusters.sum(axis=0)
     residual = (clusters[:, 0] - u / w * clusters[:, 1]) / w
     total = 0.0
@@ -28,7 +32,9 @@ def linearized_variance(clusters: FloatArray, stratum: IntArray) -> float:
 
 
 @pytest.mark.parametrize(("strata", "size"), [(40, 2), (25, 3), (1, 60), (4, 20)])
-def test_the_variance_within_strata_is_the_linearized_one(strata: int, size: int) -> None:
+def test_the_variance_within_strata_is_the_linearized_one(
+    strata: int, size: int
+) -> None:
     rng = np.random.default_rng(strata)
     stratum = np.repeat(np.arange(strata), size)
     w = rng.integers(20, 30, strata * size).astype(float)
@@ -44,9 +50,13 @@ def test_the_variance_within_strata_is_the_linearized_one(strata: int, size: int
 def test_drawing_all_clusters_at_once_ignores_what_strata_explain() -> None:
     rng = np.random.default_rng(1)
     stratum = np.repeat(np.arange(20), 2)
-    clusters = np.stack([10.0 * stratum + rng.normal(0, 1, 40), np.full(40, 10.0)], axis=1)
+    clusters = np.stack(
+        [10.0 * stratum + rng.normal(0, 1, 40), np.full(40, 10.0)], axis=1
+    )
     together = resample_strata([one_block(clusters)], 4_000, SEED)[:, 0]
-    within = resample_strata([one_block(clusters[stratum == one]) for one in range(20)], 4_000, SEED)[:, 0]
+    within = resample_strata(
+        [one_block(clusters[stratum == one]) for one in range(20)], 4_000, SEED
+    )[:, 0]
     assert np.std(together[:, 0]) > 10 * np.std(within[:, 0])
 
 
@@ -57,12 +67,19 @@ def test_a_stratum_of_one_cluster_is_refused() -> None:
 
 
 def test_silent_clusters_count_as_clusters() -> None:
-    """With 4 clusters of which 2 contribute nothing, a sum's variance is 4 / 3 times the sum of squared deviations."""
+    """With 4 clusters of which 2 contribute nothing, a sum's variance is 4 / 3 times
+    the sum of squared deviations.
+    """
     values = np.array([[3.0, 1.0], [5.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
     drawn = resample_strata([one_block(values)], DRAWS, SEED)[:, 0, 0]
-    assert np.var(drawn) == pytest.approx(4 / 3 * ((values[:, 0] - 2) ** 2).sum(), rel=0.05)
+    assert np.var(drawn) == pytest.approx(
+        4 / 3 * ((values[:, 0] - 2) ** 2).sum(), rel=0.05
+    )
 
 
 def test_workers_do_not_change_draws_within_strata() -> None:
     cells = [one_block(np.random.default_rng(s).normal(size=(6, 2))) for s in range(5)]
-    np.testing.assert_array_equal(resample_strata(cells, 1_200, SEED), resample_strata(cells, 1_200, SEED, workers=3))
+    np.testing.assert_array_equal(
+        resample_strata(cells, 1_200, SEED),
+        resample_strata(cells, 1_200, SEED, workers=3),
+    )

@@ -1,4 +1,6 @@
-"""Assumption 3, Theorem 2, Remark 3 and selection rates, each against a slow calculation from the rows or the draws."""
+"""Assumption 3, Theorem 2, Remark 3 and selection rates, each against a slow
+calculation from the rows or the draws.
+"""
 
 from typing import Any
 
@@ -10,23 +12,38 @@ import improvable
 from conftest import Case
 from flat import flat_compare
 from improvable.data.groups import Attribute
-from improvable.inference.diagnostics import candidate_gaps, selection_rates, smallest_eigenvalues, welfare
+from improvable.inference.diagnostics import (
+    candidate_gaps,
+    selection_rates,
+    smallest_eigenvalues,
+    welfare,
+)
 
 
-def compared(rows: int = 900, draws: int = 200, **options: Any) -> improvable.Comparison:
+def compared(
+    rows: int = 900, draws: int = 200, **options: Any
+) -> improvable.Comparison:
     frame = Case(seed=3, rows=rows).frame()
     frame = frame.with_columns(
-        region=pl.Series(np.random.default_rng(0).choice(["north", "south", "west"], rows)),
+        region=pl.Series(
+            np.random.default_rng(0).choice(["north", "south", "west"], rows)
+        ),
         nobody=pl.Series(np.zeros(rows)),
         household=pl.Series(np.arange(rows) // 3),
         w=pl.Series(np.random.default_rng(1).integers(1, 4, rows)),
     )
-    asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new"} | options
+    asked: dict[str, Any] = {
+        "group": "group",
+        "status_quo": "now",
+        "candidate": "new",
+    } | options
     return flat_compare(frame, outcome="count", draws=draws, **asked)
 
 
 def contributions(result: improvable.Comparison, units: int) -> list[list[float]]:
-    """What each draw adds up of (u - U w) / E[w], one group, utility and algorithm after the other."""
+    """What each draw adds up of (u - U w) / E[w], one group, utility and algorithm
+    after the other.
+    """
     evidence = result.evidence
     out = []
     for draw in evidence.draws:
@@ -35,13 +52,19 @@ def contributions(result: improvable.Comparison, units: int) -> list[list[float]
             for m in range(len(evidence.measures)):
                 for t in range(2):
                     u, w = evidence.sums[g, m, t]
-                    line.append(float((draw[g, m, t, 0] - u / w * draw[g, m, t, 1]) / (w / units)))
+                    line.append(
+                        float(
+                            (draw[g, m, t, 0] - u / w * draw[g, m, t, 1]) / (w / units)
+                        )
+                    )
         out.append(line)
     return out
 
 
 @pytest.mark.paper("Assumption 3")
-@pytest.mark.parametrize("options", [{}, {"cluster": "household"}, {"fairness": "selection_rate"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"cluster": "household"}, {"fairness": "selection_rate"}]
+)
 def test_the_smallest_eigenvalue_is_that_of_the_draws(options: dict[str, Any]) -> None:
     result = compared(**options)
     units = result.clusters or result.rows
@@ -50,8 +73,12 @@ def test_the_smallest_eigenvalue_is_that_of_the_draws(options: dict[str, Any]) -
     covariance = sum(np.outer(row, row) for row in centered) / (len(moves) - 1) / units
     scale = np.diag(np.diag(covariance) ** -0.5)
     found = smallest_eigenvalues(result.evidence, units)
-    assert found.covariance == pytest.approx(min(np.linalg.eigvals(covariance).real), rel=1e-6)
-    assert found.correlation == pytest.approx(min(np.linalg.eigvals(scale @ covariance @ scale).real), rel=1e-6)
+    assert found.covariance == pytest.approx(
+        min(np.linalg.eigvals(covariance).real), rel=1e-6
+    )
+    assert found.correlation == pytest.approx(
+        min(np.linalg.eigvals(scale @ covariance @ scale).real), rel=1e-6
+    )
 
 
 def test_the_draws_give_the_covariance_of_rows() -> None:
@@ -69,8 +96,12 @@ def test_the_draws_give_the_covariance_of_rows() -> None:
 
 @pytest.mark.paper("Assumption 3")
 def test_no_variation_has_eigenvalue_zero() -> None:
-    assert smallest_eigenvalues(compared(candidate="now").evidence, 900).correlation == pytest.approx(0, abs=1e-9)
-    nobody = smallest_eigenvalues(compared(candidate="nobody", form="difference").evidence, 900)
+    assert smallest_eigenvalues(
+        compared(candidate="now").evidence, 900
+    ).correlation == pytest.approx(0, abs=1e-9)
+    nobody = smallest_eigenvalues(
+        compared(candidate="nobody", form="difference").evidence, 900
+    )
     assert (nobody.covariance, nobody.correlation) == (0.0, 0.0)
 
 
@@ -105,33 +136,59 @@ def test_a_gap_that_is_undefined_has_no_standard_error() -> None:
 def test_welfare_is_the_weighted_mean_and_the_minimum() -> None:
     results = [compared(rows=900), compared(rows=700)]
     sizes = np.array([300.0, 100.0])
-    found = {one.criterion: one for one in welfare([result.evidence for result in results], sizes)}
+    found = {
+        one.criterion: one
+        for one in welfare([result.evidence for result in results], sizes)
+    }
     for name in ("status_quo", "candidate"):
-        pairs = [[result.to_dict()["repetitions"][0]["accuracy"][g][name] for g in ("a", "b")] for result in results]
+        pairs = [
+            [
+                result.to_dict()["repetitions"][0]["accuracy"][g][name]
+                for g in ("a", "b")
+            ]
+            for result in results
+        ]
         utilitarian = sum(0.75 * a + 0.25 * b for a, b in pairs) / 2
         assert getattr(found["utilitarian"], name) == pytest.approx(utilitarian)
-        assert getattr(found["Rawlsian"], name) == pytest.approx(sum(map(min, pairs)) / 2)
+        assert getattr(found["Rawlsian"], name) == pytest.approx(
+            sum(map(min, pairs)) / 2
+        )
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_welfare_weighs_groups_by_their_rows_or_their_weight(weight: str | None) -> None:
+def test_welfare_weighs_groups_by_their_rows_or_their_weight(
+    weight: str | None,
+) -> None:
     result = compared(weight=weight)
-    weights = np.ones(900) if weight is None else np.random.default_rng(1).integers(1, 4, 900)
+    weights = (
+        np.ones(900) if weight is None else np.random.default_rng(1).integers(1, 4, 900)
+    )
     share = weights[Case(seed=3, rows=900).group == 0].sum() / weights.sum()
     accuracy = result.facts["repetitions"][0]["accuracy"]
-    expected = share * (accuracy["a"]["candidate"] or 0) + (1 - share) * (accuracy["b"]["candidate"] or 0)
+    expected = share * (accuracy["a"]["candidate"] or 0) + (1 - share) * (
+        accuracy["b"]["candidate"] or 0
+    )
     utilitarian, rawlsian = result.facts["diagnostics"]["welfare"]
     assert utilitarian["candidate"] == pytest.approx(expected)
-    assert rawlsian["candidate"] == min(accuracy[group]["candidate"] or 0 for group in ("a", "b"))
+    assert rawlsian["candidate"] == min(
+        accuracy[group]["candidate"] or 0 for group in ("a", "b")
+    )
 
 
 def test_an_audits_selection_rates_are_those_of_all_rows() -> None:
     people = improvable.datasets.care_management(4_000, seed=1)
     result = improvable.audit(
-        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1"], test=improvable.Test(repetitions=2, draws=200),
-    )  # fmt: skip
-    chosen = people["risk_score_t"] > np.quantile(people["risk_score_t"].to_numpy(), 0.9)
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear",
+        features=["gagne_sum_tm1"],
+        test=improvable.Test(repetitions=2, draws=200),
+    )
+    chosen = people["risk_score_t"] > np.quantile(
+        people["risk_score_t"].to_numpy(), 0.9
+    )
     for one in result.facts["diagnostics"]["selection_rates"]:
         mine = people["race"] == one["group"]
         assert one["rate"] == pytest.approx((chosen & mine).sum() / mine.sum())
@@ -140,8 +197,12 @@ def test_an_audits_selection_rates_are_those_of_all_rows() -> None:
 def test_selection_rates_are_those_of_the_data() -> None:
     frame = Case(seed=3, rows=900).frame()
     expected = dict(frame.group_by("group").agg(pl.col("now").mean()).iter_rows())
-    rates = {one["group"]: one for one in compared().facts["diagnostics"]["selection_rates"]}
-    assert {group: one["rate"] for group, one in rates.items()} == pytest.approx(expected)
+    rates = {
+        one["group"]: one for one in compared().facts["diagnostics"]["selection_rates"]
+    }
+    assert {group: one["rate"] for group, one in rates.items()} == pytest.approx(
+        expected
+    )
     best = max(expected, key=lambda group: expected[group])
     assert rates[best]["best_off"]
     assert rates[best]["ratio"] == 1
@@ -155,8 +216,21 @@ def test_every_attribute_has_its_own_highest_rate() -> None:
 
 def test_standard_deviations_are_those_of_two_proportions() -> None:
     attribute = Attribute("g", ("a", "b"), np.array([0, 1, 1]))
-    one = selection_rates([attribute], np.array([100, 150, 250]), np.array([50, 40, 60]))[1]
-    assert (one.rows, one.selected, one.ratio, one.below_four_fifths) == (400, 100, 0.5, True)
-    assert one.standard_deviations == pytest.approx(-0.25 / np.sqrt(0.3 * 0.7 * (1 / 100 + 1 / 400)))
-    nobody = selection_rates([attribute], np.array([100, 150, 250]), np.zeros(3, dtype=np.int64))
-    assert [(one.ratio, one.below_four_fifths, one.standard_deviations) for one in nobody] == [(None, False, 0.0)] * 2
+    one = selection_rates(
+        [attribute], np.array([100, 150, 250]), np.array([50, 40, 60])
+    )[1]
+    assert (one.rows, one.selected, one.ratio, one.below_four_fifths) == (
+        400,
+        100,
+        0.5,
+        True,
+    )
+    assert one.standard_deviations == pytest.approx(
+        -0.25 / np.sqrt(0.3 * 0.7 * (1 / 100 + 1 / 400))
+    )
+    nobody = selection_rates(
+        [attribute], np.array([100, 150, 250]), np.zeros(3, dtype=np.int64)
+    )
+    assert [
+        (one.ratio, one.below_four_fifths, one.standard_deviations) for one in nobody
+    ] == [(None, False, 0.0)] * 2

@@ -1,4 +1,6 @@
-"""The status quo's own gap, and the utilities of groups: their intervals cover as often as they say."""
+"""The status quo's own gap, and the utilities of groups: their intervals cover as often
+as they say.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ MONTE_CARLO = np.sqrt(0.05 * 0.95 / SAMPLES)
 
 
 def normal_gap(truth: np.ndarray, seed: int, chosen_here: bool = True) -> Disparity:
-    """The gap of groups whose values are normal around the truth, and whose draws are normal around the values."""
+    """The gap of groups whose values are normal around the truth, and whose draws are
+    normal around the values.
+    """
     rng = np.random.default_rng(seed)
     groups = len(truth)
     values = truth + ERROR * rng.normal(size=groups)
@@ -27,7 +31,9 @@ def normal_gap(truth: np.ndarray, seed: int, chosen_here: bool = True) -> Dispar
 
     training = sums(values if chosen_here else truth)[:, :, 0]
     evidence = Evidence(
-        attributes=(Attribute("group", tuple(map(str, range(groups))), np.arange(groups)),),
+        attributes=(
+            Attribute("group", tuple(map(str, range(groups))), np.arange(groups)),
+        ),
         measures=(Measure("rate", "", "outcome"),),
         accuracy=(0,),
         fairness=(0,),
@@ -43,17 +49,27 @@ def normal_gap(truth: np.ndarray, seed: int, chosen_here: bool = True) -> Dispar
 
 @pytest.mark.parametrize("groups", [2, 3, 8, 20])
 @pytest.mark.parametrize("apart", [0.0, 1.0, 4.0])
-def test_the_status_quos_gap_is_covered_however_many_groups_tie(groups: int, apart: float) -> None:
-    """All tie, or one is `apart` standard errors above the others; the plain interval covered .48 of 8, .08 of 20."""
+def test_the_status_quos_gap_is_covered_however_many_groups_tie(
+    groups: int, apart: float
+) -> None:
+    """All tie, or one is `apart` standard errors above the others; the plain interval
+    covered .48 of 8, .08 of 20.
+    """
     truth = np.full(groups, 0.5)
     truth[0] += apart * ERROR
     found = [normal_gap(truth, seed) for seed in range(SAMPLES)]
-    # Of two groups the interval has a sign: it is that of the one that looks higher, less the other.
+    # Of two groups the interval has a sign: it is that of the one that looks higher,
+    # less the other.
     signs = [-1 if groups == 2 and gap.higher == "1" else 1 for gap in found]
-    covered = [gap.low <= sign * apart * ERROR <= gap.high for sign, gap in zip(signs, found, strict=True)]
+    covered = [
+        gap.low <= sign * apart * ERROR <= gap.high
+        for sign, gap in zip(signs, found, strict=True)
+    ]
     assert np.mean(covered) > 0.95 - 3 * MONTE_CARLO
     if apart == 0:
-        assert np.mean([gap.low > 0 for gap in found]) < 0.05 + 3 * MONTE_CARLO, "no gap, and zero excluded"
+        assert np.mean([gap.low > 0 for gap in found]) < 0.05 + 3 * MONTE_CARLO, (
+            "no gap, and zero excluded"
+        )
 
 
 def test_two_groups_keep_the_sign_of_their_difference() -> None:
@@ -68,5 +84,9 @@ def test_two_groups_keep_the_sign_of_their_difference() -> None:
 def test_a_pair_that_other_rows_chose_has_its_own_interval() -> None:
     truth = np.array([0.6, 0.5, 0.4])
     here, elsewhere = (normal_gap(truth, 1, chosen_here=way) for way in (True, False))
-    assert (here.higher, here.lower, here.estimate) == (elsewhere.higher, elsewhere.lower, elsewhere.estimate)
+    assert (here.higher, here.lower, here.estimate) == (
+        elsewhere.higher,
+        elsewhere.lower,
+        elsewhere.estimate,
+    )
     assert elsewhere.high - elsewhere.low < here.high - here.low

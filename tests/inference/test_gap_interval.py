@@ -1,4 +1,6 @@
-"""The interval of the gap between any number of groups, against loops over pairs and a grid of differences."""
+"""The interval of the gap between any number of groups, against loops over pairs and a
+grid of differences.
+"""
 
 from itertools import combinations
 
@@ -10,30 +12,49 @@ from improvable.inference.intervals import gap_interval, interval
 from improvable.inference.statistics import unfairness
 
 
-def drawn_around(values: FloatArray, errors: FloatArray, seed: int = 0, draws: int = 800) -> FloatArray:
-    return values + errors * np.random.default_rng(seed).normal(size=(draws, len(values)))
+def drawn_around(
+    values: FloatArray, errors: FloatArray, seed: int = 0, draws: int = 800
+) -> FloatArray:
+    return values + errors * np.random.default_rng(seed).normal(
+        size=(draws, len(values))
+    )
 
 
-def slow_interval(values: FloatArray, drawn: FloatArray, level: float) -> tuple[float, float]:
-    """Loops: how far the worst pair of each draw is off, in its own standard errors; then all differences allowed."""
+def slow_interval(
+    values: FloatArray, drawn: FloatArray, level: float
+) -> tuple[float, float]:
+    """Loops: how far the worst pair of each draw is off, in its own standard errors;
+    then all differences allowed.
+    """
     pairs = list(combinations(range(len(values)), 2))
     errors = {(g, h): np.std(drawn[:, g] - drawn[:, h]) for g, h in pairs}
     worst = sorted(
-        max(abs((row[g] - row[h]) - (values[g] - values[h])) / errors[g, h] for g, h in pairs) for row in drawn
+        max(
+            abs((row[g] - row[h]) - (values[g] - values[h])) / errors[g, h]
+            for g, h in pairs
+        )
+        for row in drawn
     )
     times = worst[int(np.ceil(level * (len(worst) - 1)))]
     least, most = 0.0, 0.0
     for g, h in pairs:
         allowed = np.linspace(
-            values[g] - values[h] - times * errors[g, h], values[g] - values[h] + times * errors[g, h], 20_001
+            values[g] - values[h] - times * errors[g, h],
+            values[g] - values[h] + times * errors[g, h],
+            20_001,
         )
-        least, most = max(least, np.abs(allowed).min()), max(most, np.abs(allowed).max())
+        least, most = (
+            max(least, np.abs(allowed).min()),
+            max(most, np.abs(allowed).max()),
+        )
     return least, most
 
 
 @pytest.mark.parametrize("groups", [3, 4, 10])
 @pytest.mark.parametrize("spread", [0.0, 0.02, 0.3])
-def test_it_holds_every_gap_that_simultaneous_differences_allow(groups: int, spread: float) -> None:
+def test_it_holds_every_gap_that_simultaneous_differences_allow(
+    groups: int, spread: float
+) -> None:
     rng = np.random.default_rng(groups)
     values = 0.5 + spread * rng.normal(size=groups)
     drawn = drawn_around(values, rng.uniform(0.01, 0.05, groups), groups)
@@ -43,7 +64,9 @@ def test_it_holds_every_gap_that_simultaneous_differences_allow(groups: int, spr
 
 
 @pytest.mark.parametrize("difference", [0.2, 0.03, 0.0])
-def test_of_two_groups_it_is_the_interval_of_their_difference_folded(difference: float) -> None:
+def test_of_two_groups_it_is_the_interval_of_their_difference_folded(
+    difference: float,
+) -> None:
     values = np.array([0.5, 0.5 + difference])
     drawn = drawn_around(values, np.array([0.02, 0.04]))
     low, high = interval(difference, drawn[:, 1] - drawn[:, 0], 0.95)
@@ -59,19 +82,27 @@ def test_a_protected_group_counts_from_one_side_only() -> None:
     drawn = drawn_around(values, np.full(3, 0.01))
     low, high = gap_interval(values, drawn, 0.95, protected=1)
     assert 0.2 < low < 0.3 < high < 0.4
-    assert gap_interval(values, drawn, 0.95, protected=2) == (0.0, 0.0), "it is the best off"
+    assert gap_interval(values, drawn, 0.95, protected=2) == (0.0, 0.0), (
+        "it is the best off"
+    )
 
 
 @pytest.mark.parametrize("values", [[0.4, 0.8], [0.8, 0.4], [0.6, 0.61]])
 def test_a_ratio_folds_as_ratios_do(values: list[float]) -> None:
-    """Of two groups: every ratio that the interval of one minus it allows, turned upside down where it is above one."""
+    """Of two groups: every ratio that the interval of one minus it allows, turned
+    upside down where it is above one.
+    """
     given = np.array(values)
     drawn = drawn_around(given, np.array([0.02, 0.02]))
     first, second = (0, 1) if values[0] >= values[1] else (1, 0)
-    low, high = interval(1 - values[second] / values[first], 1 - drawn[:, second] / drawn[:, first], 0.95)
+    low, high = interval(
+        1 - values[second] / values[first], 1 - drawn[:, second] / drawn[:, first], 0.95
+    )
     ratios = 1 - np.linspace(low, high, 50_001)
     gaps = 1 - np.minimum(ratios, 1 / ratios)
-    assert gap_interval(given, drawn, 0.95, relative=1) == pytest.approx((gaps.min(), gaps.max()), abs=1e-5)
+    assert gap_interval(given, drawn, 0.95, relative=1) == pytest.approx(
+        (gaps.min(), gaps.max()), abs=1e-5
+    )
 
 
 def test_undefined_draws_only_widen_and_many_leave_no_end() -> None:

@@ -1,4 +1,6 @@
-"""Intervals of ratios agree with those of differences and with the test, and say where they are not bounded."""
+"""Intervals of ratios agree with those of differences and with the test, and say where
+they are not bounded.
+"""
 
 import numpy as np
 import pytest
@@ -15,12 +17,20 @@ def pair(seed: int, before: float, spread: float) -> tuple[np.ndarray, np.ndarra
     return values, values + rng.normal(size=(401, 2)) @ root.T * spread
 
 
-@given(st.integers(0, 100_000), st.floats(-2, 2).filter(lambda x: abs(x) > 0.01), st.floats(0.05, 1))
+@given(
+    st.integers(0, 100_000),
+    st.floats(-2, 2).filter(lambda x: abs(x) > 0.01),
+    st.floats(0.05, 1),
+)
 @settings(max_examples=200, deadline=None)
-def test_it_excludes_one_where_the_difference_excludes_zero(seed: int, before: float, spread: float) -> None:
+def test_it_excludes_one_where_the_difference_excludes_zero(
+    seed: int, before: float, spread: float
+) -> None:
     values, draws = pair(seed, before, spread)
     low, high = ratio_interval(values, draws, 0.95)
-    d_low, d_high = interval(float(values[1] - values[0]), draws[:, 1] - draws[:, 0], 0.95)
+    d_low, d_high = interval(
+        float(values[1] - values[0]), draws[:, 1] - draws[:, 0], 0.95
+    )
     if before < 0:
         d_low, d_high = -d_high, -d_low
     assert d_low > 0 or not low > 1
@@ -32,7 +42,9 @@ def test_it_excludes_one_where_the_difference_excludes_zero(seed: int, before: f
 
 @pytest.mark.parametrize("seed", range(20))
 def test_it_holds_the_ratios_that_are_not_rejected(seed: int) -> None:
-    """Slowly: at every ratio, the share of centered draws that are as far on either side."""
+    """Slowly: at every ratio, the share of centered draws that are as far on either
+    side.
+    """
     values, draws = pair(seed, 1.0, 0.2)
     low, high = ratio_interval(values, draws, 0.9)
     for ratio in np.linspace(-1, 4, 101):

@@ -1,4 +1,6 @@
-"""Intervals of rates near one, of weighted and clustered rows too; what is no rate keeps the interval of its draws."""
+"""Intervals of rates near one, of weighted and clustered rows too; what is no rate
+keeps the interval of its draws.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -22,12 +24,22 @@ NOTHING = np.zeros((2, 1, 2, 2))
 
 
 def evidence_of(
-    values: FloatArray, seed: int, weights: FloatArray | None = None, clusters: IntArray | None = None
+    values: FloatArray,
+    seed: int,
+    weights: FloatArray | None = None,
+    clusters: IntArray | None = None,
 ) -> Evidence:
-    """One group of interest whose rows have these values under both algorithms, and another of ten rows."""
-    weights = np.concatenate([np.ones(len(values)) if weights is None else weights, np.ones(10)])
+    """One group of interest whose rows have these values under both algorithms, and
+    another of ten rows.
+    """
+    weights = np.concatenate(
+        [np.ones(len(values)) if weights is None else weights, np.ones(10)]
+    )
     u = np.concatenate([values, np.arange(10) % 2]) * weights
-    vectors, group = np.column_stack([u, weights, u, weights]), np.repeat([0, 1], [len(values), 10])
+    vectors, group = (
+        np.column_stack([u, weights, u, weights]),
+        np.repeat([0, 1], [len(values), 10]),
+    )
     entropy = np.random.SeedSequence(seed)
     if clusters is None:
         cells = count(vectors, group, 2)
@@ -47,25 +59,41 @@ def evidence_of(
         units=cells.rows,
     )
     drawable = prepare(before, Claim(), [cells], clusters is not None)
-    return replace(before, draws=drawable.draw(sums, DRAWS, entropy), linear=drawable.linear)
+    return replace(
+        before, draws=drawable.draw(sums, DRAWS, entropy), linear=drawable.linear
+    )
 
 
 def found(evidence: Evidence, quantity: str = "candidate") -> Estimate:
-    return next(one for one in estimates(evidence, 0.05) if (one.group, one.quantity) == ("a", quantity))
+    return next(
+        one
+        for one in estimates(evidence, 0.05)
+        if (one.group, one.quantity) == ("a", quantity)
+    )
 
 
 def plain(evidence: Evidence) -> tuple[float, float]:
-    return interval(float(evidence.values[0][0, 0, 1]), evidence.drawn[0][:, 0, 0, 1], 0.95)
+    return interval(
+        float(evidence.values[0][0, 0, 1]), evidence.drawn[0][:, 0, 0, 1], 0.95
+    )
 
 
-def sampled(kind: str, rate: float, rows: int, rng: np.random.Generator) -> dict[str, Any]:
+def sampled(
+    kind: str, rate: float, rows: int, rng: np.random.Generator
+) -> dict[str, Any]:
     if kind == "clusters of two":
         clusters = np.arange(rows) // 2
-        common = rng.random(rows) < 0.5  # half of all rows share the outcome of their cluster
+        # half of all rows share the outcome of their cluster
+        common = rng.random(rows) < 0.5
         shared = np.repeat(rng.random(rows // 2) < rate, 2)
-        return {"values": np.where(common, shared, rng.random(rows) < rate) * 1.0, "clusters": clusters}
+        return {
+            "values": np.where(common, shared, rng.random(rows) < rate) * 1.0,
+            "clusters": clusters,
+        }
     values = (rng.random(rows) < rate) * 1.0
-    return {"values": values} | ({"weights": rng.uniform(0.5, 2, rows)} if kind == "weights" else {})
+    return {"values": values} | (
+        {"weights": rng.uniform(0.5, 2, rows)} if kind == "weights" else {}
+    )
 
 
 @pytest.mark.parametrize("kind", ["rows", "weights", "clusters of two"])
@@ -90,16 +118,22 @@ def test_many_rows_in_the_middle_have_the_interval_of_their_draws() -> None:
 
 def test_without_a_failure_rows_are_counted_by_what_their_weights_are_worth() -> None:
     weights = np.tile([1.0, 3.0], 50)
-    one, other = (found(evidence_of(np.ones(100), 0, weights=w)) for w in (weights, None))
+    one, other = (
+        found(evidence_of(np.ones(100), 0, weights=w)) for w in (weights, None)
+    )
     assert (other.low, other.high) == pytest.approx(wilson(1.0, 100, 0.95), abs=0.002)
-    assert (one.low, one.high) == pytest.approx(wilson(1.0, weights.sum() ** 2 / (weights**2).sum(), 0.95), abs=0.003)
+    assert (one.low, one.high) == pytest.approx(
+        wilson(1.0, weights.sum() ** 2 / (weights**2).sum(), 0.95), abs=0.003
+    )
 
 
 @pytest.mark.parametrize("scale", [0.95, 1e-3])
 def test_what_is_no_rate_keeps_the_interval_of_its_draws(scale: float) -> None:
     """Counts with a mean below one; gains and losses that nearly cancel."""
     rng = np.random.default_rng(2)
-    values = (rng.poisson(scale, 300) if scale > 0.5 else 50 * rng.normal(size=300)).astype(np.float64)
+    values = (
+        rng.poisson(scale, 300) if scale > 0.5 else 50 * rng.normal(size=300)
+    ).astype(np.float64)
     values += scale - values.mean() if scale < 0.5 else 0.0
     evidence = evidence_of(values, 0)
     one = found(evidence)

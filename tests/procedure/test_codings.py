@@ -1,4 +1,6 @@
-"""How an outcome is written does not matter: the same p-values, cautions and corrections, from the public functions."""
+"""How an outcome is written does not matter: the same p-values, cautions and
+corrections, from the public functions.
+"""
 
 from typing import Any
 
@@ -11,50 +13,87 @@ from flat import flat_compare
 from improvable.question.formula import Formula
 
 NET_RETURN = improvable.Utility(
-    lambda y, d: np.where(y == 1, 8.0, -60.0) * d, lambda y, d: d, name="net_return", binary_decision=True
+    lambda y, d: np.where(y == 1, 8.0, -60.0) * d,
+    lambda y, d: d,
+    name="net_return",
+    binary_decision=True,
 )
 QUOTIENT = improvable.Utility(
-    formula="repaid / granted", means={"repaid": lambda y, d: y * d, "granted": lambda y, d: d}, name="quotient",
+    formula="repaid / granted",
+    means={"repaid": lambda y, d: y * d, "granted": lambda y, d: d},
+    name="quotient",
     binary_decision=True,
-)  # fmt: skip
+)
 
 
 def loans(more: int) -> pl.DataFrame:
-    """97% repay; the candidate grants about so many more loans of group b, of the same risk."""
+    """97% repay; the candidate grants about so many more loans of group b, of the same
+    risk.
+    """
     rng = np.random.default_rng(12)
     rows = 1_600
     group = np.where(np.arange(rows) < 800, "a", "b")
     now = rng.random(rows) < 0.5
-    new = np.where(group == "a", rng.random(rows) < 0.5, now | (rng.random(rows) < 2 * more / 800))
+    new = np.where(
+        group == "a", rng.random(rows) < 0.5, now | (rng.random(rows) < 2 * more / 800)
+    )
     chance = np.where(group == "b", 0.97, np.where(new & ~now, 0.95, 0.6))
     repaid = (rng.random(rows) < chance).astype(int)
     return pl.DataFrame(
         {
-            "group": group, "now": now.astype(int), "new": new.astype(int), "repaid": repaid, "two": repaid + 1,
-            "turned": -1 + repaid, "words": np.where(repaid == 1, "yes", "no"), "house": np.arange(rows) // 2,
+            "group": group,
+            "now": now.astype(int),
+            "new": new.astype(int),
+            "repaid": repaid,
+            "two": repaid + 1,
+            "turned": -1 + repaid,
+            "words": np.where(repaid == 1, "yes", "no"),
+            "house": np.arange(rows) // 2,
         }
-    )  # fmt: skip
+    )
 
 
 def compared(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
-    told = {"outcome": "repaid", "accuracy": "calibration", "form": "difference", "draws": 1_000, **options}
-    result = flat_compare(frame, group="group", status_quo="now", candidate="new", direction="as stated", **told)
+    told = {
+        "outcome": "repaid",
+        "accuracy": "calibration",
+        "form": "difference",
+        "draws": 1_000,
+        **options,
+    }
+    result = flat_compare(
+        frame,
+        group="group",
+        status_quo="now",
+        candidate="new",
+        direction="as stated",
+        **told,
+    )
     (one,) = result.to_dict()["repetitions"]
     why = [(each["why"], each["group"]) for each in one["corrections"]]
     components = [each["p_value"] for each in one["components"]]
-    return {"p": one["p_value"], "plain": one["p_plain"], "components": components, "why": why,
-            "differing": one["differing_rows"]}  # fmt: skip
+    return {
+        "p": one["p_value"],
+        "plain": one["p_plain"],
+        "components": components,
+        "why": why,
+        "differing": one["differing_rows"],
+    }
 
 
 @pytest.mark.parametrize("more", [20, 60])
 @pytest.mark.parametrize(
     "written",
     [
-        {"outcome": "two"}, {"outcome": "turned"}, {"outcome": "words", "positive": {"words": "yes"}},
-        {"accuracy": NET_RETURN}, {"accuracy": QUOTIENT}, {"accuracy": "positive_predictive_value"},
+        {"outcome": "two"},
+        {"outcome": "turned"},
+        {"outcome": "words", "positive": {"words": "yes"}},
+        {"accuracy": NET_RETURN},
+        {"accuracy": QUOTIENT},
+        {"accuracy": "positive_predictive_value"},
     ],
     ids=["1/2", "-1/0", "yes/no", "net return", "quotient", "predictive value"],
-)  # fmt: skip
+)
 def test_p_values_are_the_same(more: int, written: dict[str, Any]) -> None:
     frame = loans(more)
     plain, other = compared(frame), compared(frame, **written)
@@ -72,13 +111,25 @@ def test_clusters_of_two_are_corrected_too() -> None:
 
 
 def test_the_papers_test_is_not_corrected() -> None:
-    """`scheme="split", gap="absolute"`: the status quo's gap is chosen on the training rows, and nothing is added."""
-    frame = loans(20).with_columns(x=pl.Series(np.random.default_rng(1).normal(size=1_600)))
+    """`scheme="split", gap="absolute"`: the status quo's gap is chosen on the training
+    rows, and nothing is added.
+    """
+    frame = loans(20).with_columns(
+        x=pl.Series(np.random.default_rng(1).normal(size=1_600))
+    )
     result = improvable.audit(
-        frame, outcome="repaid", group="group", status_quo="now", features=["x"], rule="linear", capacity="same",
-        test=improvable.Test(scheme="split", repetitions=1, draws=200), claim=improvable.Claim(gap="absolute"),
-        read=improvable.Read(direction="as stated"), n_jobs=1,
-    )  # fmt: skip
+        frame,
+        outcome="repaid",
+        group="group",
+        status_quo="now",
+        features=["x"],
+        rule="linear",
+        capacity="same",
+        test=improvable.Test(scheme="split", repetitions=1, draws=200),
+        claim=improvable.Claim(gap="absolute"),
+        read=improvable.Read(direction="as stated"),
+        n_jobs=1,
+    )
     (one,) = result.to_dict()["repetitions"]
     assert (one["corrections"], one["p_plain"]) == ([], None)
 
@@ -86,7 +137,9 @@ def test_the_papers_test_is_not_corrected() -> None:
 def test_only_a_plain_quotient_is_a_pair() -> None:
     assert (QUOTIENT.formula, QUOTIENT.means) == ("", ())
     assert Formula("a / b").quotient == ("a", "b")
-    assert [Formula(text).quotient for text in ("a / a", "2 * a / b", "a / (b + c)", "a")] == [None] * 4
+    assert [
+        Formula(text).quotient for text in ("a / a", "2 * a / b", "a / (b + c)", "a")
+    ] == [None] * 4
     rates = improvable.Utility(
         formula="hits / alarms",
         means={
@@ -99,19 +152,33 @@ def test_only_a_plain_quotient_is_a_pair() -> None:
 
 
 def costs(rows: int = 400) -> pl.DataFrame:
-    """About 30 own picks of either algorithm in group b; not one of the candidate's happens to be dear."""
+    """About 30 own picks of either algorithm in group b; not one of the candidate's
+    happens to be dear.
+    """
     rng = np.random.default_rng(3)
     group = np.where(np.arange(rows) < rows // 2, "a", "b")
     kind = rng.choice(4, rows, p=[0.4, 0.3, 0.15, 0.15])
     cost = rng.normal(10, 1, rows) - np.where(kind == 3, 1.0, 0.0)
     return pl.DataFrame(
-        {"group": group, "now": (kind == 1) | (kind == 2), "new": (kind == 1) | (kind == 3), "cost": cost}
+        {
+            "group": group,
+            "now": (kind == 1) | (kind == 2),
+            "new": (kind == 1) | (kind == 3),
+            "cost": cost,
+        }
     ).with_columns(pl.col("now", "new").cast(pl.Int8))
 
 
 def test_a_range_that_is_known_lets_draws_know_of_amounts_not_seen() -> None:
-    options: dict[str, Any] = {"outcome": "cost", "lower_is_better": True, "ask": "accuracy"}
-    unknown, known = compared(costs(), **options), compared(costs(), **options, outcome_range=(0, 60))
+    options: dict[str, Any] = {
+        "outcome": "cost",
+        "lower_is_better": True,
+        "ask": "accuracy",
+    }
+    unknown, known = (
+        compared(costs(), **options),
+        compared(costs(), **options, outcome_range=(0, 60)),
+    )
     assert unknown["p"] < 0.05 < known["p"]
     assert ("two values", "b") in known["why"]
     assert known["plain"] == unknown["p"]
@@ -122,7 +189,10 @@ def test_a_range_that_is_known_lets_draws_know_of_amounts_not_seen() -> None:
     ("ends", "words"),
     [
         ((0, 5), "and its range is 0 to 5. Declare a range that holds every outcome"),
-        ((5, 5), r"`outcome_range` is \[5, 5\]. Give the lowest and the highest amount"),
+        (
+            (5, 5),
+            r"`outcome_range` is \[5, 5\]. Give the lowest and the highest amount",
+        ),
         ((1,), "Give the lowest and the highest amount"),
     ],
 )
@@ -132,7 +202,9 @@ def test_a_range_that_cannot_be_is_refused(ends: tuple[float, ...], words: str) 
 
 
 def test_a_margin_asked_later_is_cautioned() -> None:
-    """Draws are those of the claim they were made for: rates near one need the variance at the null of theirs."""
+    """Draws are those of the claim they were made for: rates near one need the variance
+    at the null of theirs.
+    """
     rng = np.random.default_rng(15)
     frame = pl.DataFrame(
         {
@@ -150,10 +222,18 @@ def test_a_margin_asked_later_is_cautioned() -> None:
         "draws": 200,
         "ask": "accuracy",
     }
-    plain = flat_compare(frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate")
+    plain = flat_compare(
+        frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate"
+    )
     later = plain.with_claim(no_worse=0.05)
     assert "margin" in {one.kind for one in later.cautions}
     assert later.counts["p_plain"] is None
-    at_once = flat_compare(frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate", no_worse=0.05)
+    at_once = flat_compare(
+        frame,
+        **asked,
+        accuracy="true_positive_rate",
+        fairness="true_positive_rate",
+        no_worse=0.05,
+    )
     assert "margin" not in {one.kind for one in at_once.cautions}
     assert {one["why"] for one in at_once.counts["corrections"]} >= {"margin"}

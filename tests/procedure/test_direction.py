@@ -17,9 +17,15 @@ from improvable.procedure.screen import direction_of, direction_of_counts
 def test_rows_and_counts_agree_with_welchs_t(kind: str) -> None:
     rng = np.random.default_rng(5)
     rows = 400
-    outcome = (rng.random(rows) < 0.3).astype(float) if kind == "0/1" else rng.lognormal(size=rows)
+    outcome = (
+        (rng.random(rows) < 0.3).astype(float)
+        if kind == "0/1"
+        else rng.lognormal(size=rows)
+    )
     decision = (rng.random(rows) < 0.4).astype(float)
-    grouping = Grouping((Attribute("group", ("a", "b", "c"), np.arange(3)),), rng.integers(0, 3, rows))
+    grouping = Grouping(
+        (Attribute("group", ("a", "b", "c"), np.arange(3)),), rng.integers(0, 3, rows)
+    )
     sample = Sample(cast(Rows, range(rows)), grouping, {None: outcome})
     from_rows = direction_of(sample, decision)
     chosen = (decision == 1, rng.random(rows) < 0.5)
@@ -27,8 +33,14 @@ def test_rows_and_counts_agree_with_welchs_t(kind: str) -> None:
     assert from_rows is not None
     assert from_counts is not None
     sides = outcome[decision == 1], outcome[decision == 0]
-    assert (from_rows.selected, from_rows.others) == pytest.approx([float(side.mean()) for side in sides])
-    assert (from_counts.selected, from_counts.others) == pytest.approx((from_rows.selected, from_rows.others))
+    assert (from_rows.selected, from_rows.others) == pytest.approx(
+        [float(side.mean()) for side in sides]
+    )
+    assert (from_counts.selected, from_counts.others) == pytest.approx(
+        (from_rows.selected, from_rows.others)
+    )
     welch = float(stats.ttest_ind(*sides, equal_var=False).statistic)
     assert from_rows.standard_errors == pytest.approx(welch, rel=0.01)  # n, not n - 1
-    assert from_counts.standard_errors == pytest.approx(from_rows.standard_errors, rel=1e-9)
+    assert from_counts.standard_errors == pytest.approx(
+        from_rows.standard_errors, rel=1e-9
+    )

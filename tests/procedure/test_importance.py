@@ -13,7 +13,12 @@ import improvable
 from flat import flat_audit
 from improvable.algorithms.leakage import Column, read_column
 from improvable.data.frame import read_rows
-from improvable.procedure.importance import SHUFFLES, accuracy_losses, correlations, drivers
+from improvable.procedure.importance import (
+    SHUFFLES,
+    accuracy_losses,
+    correlations,
+    drivers,
+)
 from improvable.procedure.prepare import prepare_audit
 from improvable.question.settings import Settings
 from improvable.report.blocks import Table
@@ -23,9 +28,15 @@ from improvable.results.formatting import value_text
 from people import make_people
 
 ASKED: dict[str, Any] = {
-    "outcome": "visits", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2), "rule": "linear",
-    "features": ["signal", "small", "insured", "holes", "region"], "repetitions": 3, "draws": 200, "row_id": "person",
-}  # fmt: skip
+    "outcome": "visits",
+    "group": "group",
+    "status_quo": improvable.threshold("score", capacity=0.2),
+    "rule": "linear",
+    "features": ["signal", "small", "insured", "holes", "region"],
+    "repetitions": 3,
+    "draws": 200,
+    "row_id": "person",
+}
 
 
 def test_the_share_is_that_of_a_loop_over_features() -> None:
@@ -44,14 +55,23 @@ def test_the_share_is_that_of_a_loop_over_features() -> None:
     keys = np.arange(400, dtype=np.uint64)[::-1].copy()
     seed = np.random.SeedSequence(3)
     found = drivers(candidate, Some(), ASKED["features"], keys, seed, "candidate")  # type: ignore[arg-type]
-    ordered, shuffled = people.reverse(), np.random.default_rng(np.random.SeedSequence(3)).permutation(400)
+    ordered, shuffled = (
+        people.reverse(),
+        np.random.default_rng(np.random.SeedSequence(3)).permutation(400),
+    )
     before = np.asarray(candidate.decide(ordered))
     for name in ASKED["features"]:
         moved = ordered.with_columns(
-            pl.Series(name, [ordered[name][int(i)] for i in shuffled], dtype=ordered[name].dtype)
+            pl.Series(
+                name,
+                [ordered[name][int(i)] for i in shuffled],
+                dtype=ordered[name].dtype,
+            )
         )
         after = np.asarray(candidate.decide(moved))
-        assert found[name] == pytest.approx(float((after != before)[before != 0].mean()))
+        assert found[name] == pytest.approx(
+            float((after != before)[before != 0].mean())
+        )
 
 
 def test_what_decides_comes_first_and_noise_last_in_any_order_of_rows() -> None:
@@ -69,13 +89,18 @@ def test_what_decides_comes_first_and_noise_last_in_any_order_of_rows() -> None:
 
 def test_nothing_is_said_of_a_candidate_that_is_not_there() -> None:
     result = improvable.compare(
-        make_people(500), outcome="visits", group="group", status_quo=improvable.threshold("score", capacity=0.2),
-        candidate=improvable.threshold("signal", capacity=0.2), test=improvable.Test(draws=100),
-    )  # fmt: skip
+        make_people(500),
+        outcome="visits",
+        group="group",
+        status_quo=improvable.threshold("score", capacity=0.2),
+        candidate=improvable.threshold("signal", capacity=0.2),
+        test=improvable.Test(draws=100),
+    )
     assert driving_section(result.facts) == []
     audit = flat_audit(make_people(500), **ASKED)
     repetitions = tuple(
-        replace(repetition, notes={**repetition.notes, "drivers": {}}) for repetition in audit.repetitions
+        replace(repetition, notes={**repetition.notes, "drivers": {}})
+        for repetition in audit.repetitions
     )
     assert driving_section(replace(audit, repetitions=repetitions).facts) == []
 
@@ -84,14 +109,20 @@ def test_libraries_and_engines_say_the_same(tmp_path: Path) -> None:
     people = make_people(900)
 
     def said(data: Any, **options: Any) -> tuple[Any, Any]:
-        notes = flat_audit(data, **ASKED, **options).facts["repetitions"][0]["rule_notes"]
+        notes = flat_audit(data, **ASKED, **options).facts["repetitions"][0][
+            "rule_notes"
+        ]
         return notes["drivers"], notes["importance"]
 
     found = said(people)
     assert sum(found[0].values()) > 0
     assert found[1]
     people.write_parquet(tmp_path / "people.parquet")
-    for same in (people.to_pandas(), people.to_arrow(), people.to_pandas().sample(frac=1.0, random_state=1)):
+    for same in (
+        people.to_pandas(),
+        people.to_arrow(),
+        people.to_pandas().sample(frac=1.0, random_state=1),
+    ):
         assert said(same) == found
     assert said(tmp_path / "people.parquet", engine="arrow") == found
 
@@ -111,9 +142,15 @@ def prepared(people: pl.DataFrame, **changes: Any) -> tuple[improvable.Audit, An
 
 
 def loop_of_losses(
-    candidate: Any, people: pl.DataFrame, accuracy: Any, features: list[str], seed: np.random.SeedSequence
+    candidate: Any,
+    people: pl.DataFrame,
+    accuracy: Any,
+    features: list[str],
+    seed: np.random.SeedSequence,
 ) -> dict[str, float]:
-    """Slow and obvious: one frame after the other with one column shuffled, and the accuracy by its definition."""
+    """Slow and obvious: one frame after the other with one column shuffled, and the
+    accuracy by its definition.
+    """
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(len(people)) for _ in range(SHUFFLES)]
     before = accuracy(people, np.asarray(candidate.decide(people)))
@@ -122,7 +159,9 @@ def loop_of_losses(
         after = []
         for order in orders:
             values = [people[name][int(i)] for i in order]
-            moved = people.with_columns(pl.Series(name, values, dtype=people[name].dtype))
+            moved = people.with_columns(
+                pl.Series(name, values, dtype=people[name].dtype)
+            )
             after.append(accuracy(people, np.asarray(candidate.decide(moved))))
         out[name] = before - sum(after) / len(after)
     return out
@@ -140,16 +179,25 @@ def few_visits(people: pl.DataFrame, decision: Any) -> float:
 
 @pytest.mark.parametrize(
     ("changes", "accuracy"),
-    [({"weight": "weight"}, mean_visits), ({"lower_is_better": True, "direction": "as stated"}, few_visits)],
+    [
+        ({"weight": "weight"}, mean_visits),
+        ({"lower_is_better": True, "direction": "as stated"}, few_visits),
+    ],
     ids=["weighted", "lower is better"],
 )
-def test_losses_are_those_of_a_loop_over_features_and_shuffles(changes: dict[str, Any], accuracy: Any) -> None:
+def test_losses_are_those_of_a_loop_over_features_and_shuffles(
+    changes: dict[str, Any], accuracy: Any
+) -> None:
     people = make_people(400)
     result, design, sample = prepared(people, **changes)
     candidate = result.mixture(1)
     features = ["signal", "region", "holes"]
-    found = accuracy_losses(candidate, design, sample, features, np.random.SeedSequence(8), "candidate")
-    slow = loop_of_losses(candidate, people, accuracy, features, np.random.SeedSequence(8))
+    found = accuracy_losses(
+        candidate, design, sample, features, np.random.SeedSequence(8), "candidate"
+    )
+    slow = loop_of_losses(
+        candidate, people, accuracy, features, np.random.SeedSequence(8)
+    )
     assert found == pytest.approx(list(slow.values()), abs=1e-5)
 
 
@@ -162,19 +210,30 @@ def test_correlations_are_those_of_given_rows_and_none_of_words() -> None:
         given = np.isfinite(values)
         told = correlations(read_column(sample.rows, name), sample)["group"]
         expected = np.corrcoef(values[given], in_b[given])[0, 1]
-        assert told == {"a": pytest.approx(-expected, abs=1e-4), "b": pytest.approx(expected, abs=1e-4)}
-    assert correlations(read_column(sample.rows, "region"), sample) == {"group": {"a": None, "b": None}}
+        assert told == {
+            "a": pytest.approx(-expected, abs=1e-4),
+            "b": pytest.approx(expected, abs=1e-4),
+        }
+    assert correlations(read_column(sample.rows, "region"), sample) == {
+        "group": {"a": None, "b": None}
+    }
     constant = Column("same", np.ones(400), ordered=True)
     assert correlations(constant, sample) == {"group": {"a": None, "b": None}}
     huge = Column("huge", people["signal"].to_numpy() * 1e200, ordered=True)
-    assert correlations(huge, sample) == correlations(read_column(sample.rows, "signal"), sample)
+    assert correlations(huge, sample) == correlations(
+        read_column(sample.rows, "signal"), sample
+    )
 
 
 def test_worth_is_in_the_json_the_report_and_a_kept_result(tmp_path: Path) -> None:
     people = make_people(1_500)
-    result = flat_audit(people, **ASKED, labels={"signal": "the signal", "group": "side"})
+    result = flat_audit(
+        people, **ASKED, labels={"signal": "the signal", "group": "side"}
+    )
     worth = result.facts["repetitions"][0]["rule_notes"]["importance"]
-    assert list(worth) == [name for name, share in drivers_of(result.facts).items() if share > 0]
+    assert list(worth) == [
+        name for name, share in drivers_of(result.facts).items() if share > 0
+    ]
     assert max(one["accuracy_loss"] for one in worth.values()) > 0.05
     result.save(tmp_path / "run")
     kept = improvable.load(tmp_path / "run")
@@ -183,8 +242,12 @@ def test_worth_is_in_the_json_the_report_and_a_kept_result(tmp_path: Path) -> No
     table = next(block for block in driving_section(facts) if isinstance(block, Table))
     worse = facts["disparity"]["worse_off"]
     assert table.heads == (
-        "Feature", "Decisions changed", "Accuracy lost", f"Correlation with {worse}", "Tells side (AUC)"
-    )  # fmt: skip
+        "Feature",
+        "Decisions changed",
+        "Accuracy lost",
+        f"Correlation with {worse}",
+        "Tells side (AUC)",
+    )
     for (name, one), row in zip(worth.items(), table.rows, strict=True):
         correlation = one["correlation"]["group"][worse]
         assert row[0] == {"signal": "the signal"}.get(name, name)
@@ -196,7 +259,9 @@ def test_worth_is_in_the_json_the_report_and_a_kept_result(tmp_path: Path) -> No
 def test_of_many_groups_the_largest_correlation_is_named() -> None:
     rng = np.random.default_rng(2)
     people = make_people(1_500)
-    third = pl.Series("group", np.where(rng.random(1_500) < 0.3, "c", people["group"].to_numpy()))
+    third = pl.Series(
+        "group", np.where(rng.random(1_500) < 0.3, "c", people["group"].to_numpy())
+    )
     facts = flat_audit(people.with_columns(third), **ASKED).facts
     table = next(block for block in driving_section(facts) if isinstance(block, Table))
     worth = facts["repetitions"][0]["rule_notes"]["importance"]

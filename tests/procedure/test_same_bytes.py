@@ -1,4 +1,6 @@
-"""The same audit gives the same bytes for any order of rows or columns, frame library and number of workers."""
+"""The same audit gives the same bytes for any order of rows or columns, frame library
+and number of workers.
+"""
 
 import json
 from collections.abc import Callable
@@ -22,7 +24,9 @@ KINDS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame,
     "lazy": lambda frame: frame.lazy(),
     "pandas": lambda frame: pd.DataFrame(frame.to_dict(as_series=False)),
-    "pandas with nullable types": lambda frame: pd.DataFrame(frame.to_dict(as_series=False)).convert_dtypes(),
+    "pandas with nullable types": lambda frame: pd.DataFrame(
+        frame.to_dict(as_series=False)
+    ).convert_dtypes(),
     "pyarrow": lambda frame: pa.table(frame.to_dict(as_series=False)),
 }
 
@@ -40,39 +44,64 @@ def frame() -> pl.DataFrame:
 
 
 def audited(data: Any, **options: Any) -> str:
-    settings = {"rule": "linear", "features": ["signal", "visits", "insured"], "repetitions": 3, "draws": 600}
+    settings = {
+        "rule": "linear",
+        "features": ["signal", "visits", "insured"],
+        "repetitions": 3,
+        "draws": 600,
+    }
     result = flat_audit(
-        data, outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3),
+        data,
+        outcome="count",
+        group="group",
+        status_quo=improvable.threshold("score", capacity=0.3),
         **{**settings, **options},
-    )  # fmt: skip
-    return json.dumps(result.to_dict()) + str([repetition.evidence.draws.sum() for repetition in result.repetitions])
+    )
+    return json.dumps(result.to_dict()) + str(
+        [repetition.evidence.draws.sum() for repetition in result.repetitions]
+    )
 
 
 def compared(data: Any, **options: Any) -> str:
     result = flat_compare(
-        data, outcome="count", group="group", status_quo="now",
-        candidate=improvable.threshold("signal", capacity=0.3), draws=1_200, **options,
-    )  # fmt: skip
+        data,
+        outcome="count",
+        group="group",
+        status_quo="now",
+        candidate=improvable.threshold("signal", capacity=0.3),
+        draws=1_200,
+        **options,
+    )
     return json.dumps(result.to_dict()) + str(result.evidence.draws.sum())
 
 
 @pytest.mark.parametrize("work", [audited, compared])
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_kind_of_data_frame(frame: pl.DataFrame, kind: str, work: Callable[..., str]) -> None:
+def test_any_kind_of_data_frame(
+    frame: pl.DataFrame, kind: str, work: Callable[..., str]
+) -> None:
     assert work(KINDS[kind](frame)) == work(frame)
 
 
 @pytest.mark.parametrize("work", [audited, compared])
-def test_any_order_of_rows_and_columns(frame: pl.DataFrame, work: Callable[..., str]) -> None:
-    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=1).select(sorted(frame.columns))
+def test_any_order_of_rows_and_columns(
+    frame: pl.DataFrame, work: Callable[..., str]
+) -> None:
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=1).select(
+        sorted(frame.columns)
+    )
     assert work(shuffled) == work(frame)
-    by_label = pd.DataFrame(frame.to_dict(as_series=False)).sample(frac=1.0, random_state=2)
+    by_label = pd.DataFrame(frame.to_dict(as_series=False)).sample(
+        frac=1.0, random_state=2
+    )
     assert work(by_label) == work(frame)
 
 
 @pytest.mark.parametrize("work", [audited, compared])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_any_kind_of_file(frame: pl.DataFrame, tmp_path: Path, suffix: str, work: Callable[..., str]) -> None:
+def test_any_kind_of_file(
+    frame: pl.DataFrame, tmp_path: Path, suffix: str, work: Callable[..., str]
+) -> None:
     path = tmp_path / f"people.{suffix}"
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
     assert work(path) == work(str(path)) == work(frame)
@@ -95,7 +124,12 @@ def test_worker_processes_instead_of_threads(frame: pl.DataFrame) -> None:
 def test_a_table_is_of_the_callers_own_kind(frame: pl.DataFrame, kind: str) -> None:
     data = KINDS[kind](frame)
     result = improvable.compare(
-        data, outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=200)
+        data,
+        outcome="count",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=200),
     )
     assert type(result.table()) is type(data)
     assert list(result.to_dict()["groups"]) == ["a", "b"]

@@ -21,7 +21,9 @@ def test_scores_of_batches_are_those_of_the_whole(weighted: bool, batches: int) 
     if weighted:
         assert found[0].weights is not None
         assert (np.repeat(found[0].weights, found[0].counts) == weights[order]).all()
-    assert len(found[0].counts) == len(set(zip(scores, weights if weighted else scores, strict=True)))
+    assert len(found[0].counts) == len(
+        set(zip(scores, weights if weighted else scores, strict=True))
+    )
 
 
 def test_a_batch_without_rows_adds_nothing() -> None:

@@ -1,4 +1,6 @@
-"""The look at the data: what is refused, what is a caution, what is neither, and that it is the same everywhere."""
+"""The look at the data: what is refused, what is a caution, what is neither, and that
+it is the same everywhere.
+"""
 
 import json
 import re
@@ -14,7 +16,15 @@ import pytest
 
 import improvable
 from improvable._typing import BoolArray, FloatArray
-from improvable.algorithms.leakage import Column, bins_of, determines, group_target, outcome_target, told, told_together
+from improvable.algorithms.leakage import (
+    Column,
+    bins_of,
+    determines,
+    group_target,
+    outcome_target,
+    told,
+    told_together,
+)
 from improvable.data.quality import written_number
 from improvable.errors import ImprovableWarning
 from improvable.procedure.prepare import Prepared, prepare_audit
@@ -44,9 +54,12 @@ def people() -> pl.DataFrame:
 
 def looked(frame: Any, **options: Any) -> Prepared:
     settings: dict[str, Any] = {
-        "outcome": "y", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3), "rule": "linear",
+        "outcome": "y",
+        "group": "group",
+        "status_quo": improvable.threshold("score", capacity=0.3),
+        "rule": "linear",
         "exclude": ["visits", "cost"],
-    }  # fmt: skip
+    }
     return prepare_audit(frame, Settings(**{**settings, **options}))
 
 
@@ -62,7 +75,9 @@ LEAKS: dict[str, pl.Expr] = {
     "itself": pl.col("y"),
     "its complement": 1 - pl.col("y"),
     "as text": pl.when(pl.col("y") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")),
-    "recoded": pl.when(pl.col("y") == 1).then(pl.lit(3)).otherwise(pl.col("age") % 2 * 4 + 1),
+    "recoded": pl.when(pl.col("y") == 1)
+    .then(pl.lit(3))
+    .otherwise(pl.col("age") % 2 * 4 + 1),
     "a cutoff": pl.col("y") * 10 + pl.col("age") / 10,
     "with holes": pl.when(pl.col("age") > 25).then(pl.col("y")),
     "where it is missing": pl.when(pl.col("y") == 1).then(pl.col("age")),
@@ -70,10 +85,20 @@ LEAKS: dict[str, pl.Expr] = {
 
 
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
-def test_the_answer_is_refused_in_every_disguise(people: pl.DataFrame, leak: pl.Expr) -> None:
-    with pytest.raises(improvable.DataError, match=r"'leak' determines the outcome 'y' exactly.* `exclude=\['leak'\]`"):
+def test_the_answer_is_refused_in_every_disguise(
+    people: pl.DataFrame, leak: pl.Expr
+) -> None:
+    with pytest.raises(
+        improvable.DataError,
+        match=r"'leak' determines the outcome 'y' exactly.* `exclude=\['leak'\]`",
+    ):
         looked(people.with_columns(leak=leak))
-    assert looked(people.with_columns(leak=leak), exclude=["visits", "cost", "leak"]).cautions == []
+    assert (
+        looked(
+            people.with_columns(leak=leak), exclude=["visits", "cost", "leak"]
+        ).cautions
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,25 +108,37 @@ def test_the_answer_is_refused_in_every_disguise(people: pl.DataFrame, leak: pl.
         ("visits", (pl.col("visits") * 7) % 23),
         ("cost", pl.col("cost").log()),
         ("cost", 100 - 3 * pl.col("cost")),
-        ("cost", pl.col("cost").map_elements(lambda c: f"{c:,.9f}", return_dtype=pl.String)),
+        (
+            "cost",
+            pl.col("cost").map_elements(lambda c: f"{c:,.9f}", return_dtype=pl.String),
+        ),
     ],
 )
-def test_counts_and_amounts_are_refused_too(people: pl.DataFrame, outcome: str, leak: pl.Expr) -> None:
+def test_counts_and_amounts_are_refused_too(
+    people: pl.DataFrame, outcome: str, leak: pl.Expr
+) -> None:
     features = ["need", "age", "leak"]
-    with pytest.raises(improvable.DataError, match=f"'leak' determines the outcome '{outcome}'"):
+    with pytest.raises(
+        improvable.DataError, match=f"'leak' determines the outcome '{outcome}'"
+    ):
         looked(people.with_columns(leak=leak), outcome=outcome, features=features)
 
 
 def test_all_answers_are_named_at_once(people: pl.DataFrame) -> None:
     frame = people.with_columns(one=pl.col("y"), two=1 - pl.col("y"))
-    with pytest.raises(improvable.DataError, match=r"'one' and 'two' determine .* `exclude=\['one', 'two'\]`"):
+    with pytest.raises(
+        improvable.DataError,
+        match=r"'one' and 'two' determine .* `exclude=\['one', 'two'\]`",
+    ):
         looked(frame)
 
 
 def test_what_nearly_tells_the_outcome_is_named(people: pl.DataFrame) -> None:
     rng = np.random.default_rng(1)
     wrong = rng.random(N) < 0.005
-    frame = people.with_columns(near=np.where(wrong, 1 - people["y"].to_numpy(), people["y"].to_numpy()))
+    frame = people.with_columns(
+        near=np.where(wrong, 1 - people["y"].to_numpy(), people["y"].to_numpy())
+    )
     (caution,) = looked(frame).look.cautions
     assert caution.kind == "near outcome y"
     assert "'near'" in caution.text
@@ -110,11 +147,15 @@ def test_what_nearly_tells_the_outcome_is_named(people: pl.DataFrame) -> None:
 
 def test_a_noisy_copy_of_a_long_tailed_outcome_is_named(people: pl.DataFrame) -> None:
     noise = np.random.default_rng(2).normal(1, 0.01, N)
-    ready = looked(people.with_columns(near=pl.col("cost") * noise), outcome="cost", features=["need", "near"])
+    ready = looked(
+        people.with_columns(near=pl.col("cost") * noise),
+        outcome="cost",
+        features=["need", "near"],
+    )
     assert kinds(ready) == ["near outcome cost"]
 
 
-def test_a_proxy_that_is_right_in_998_of_1000_rows_is_a_caution_and_an_exact_one_is_refused(
+def test_a_proxy_that_is_right_in_998_of_1000_rows_is_a_caution_and_an_exact_one_is_refused(  # noqa: E501
     people: pl.DataFrame,
 ) -> None:
     group = people["group"].to_numpy()
@@ -126,14 +167,18 @@ def test_a_proxy_that_is_right_in_998_of_1000_rows_is_a_caution_and_an_exact_one
     assert "'proxy' 0.9" in caution.text
     assert ready.look.facts["features_tell_group"]["group"] > 0.99
     assert kinds(looked(people.with_columns(proxy=proxy), group_blind=False)) == []
-    with pytest.raises(improvable.DataError, match="'proxy' determines the group 'group' exactly"):
+    with pytest.raises(
+        improvable.DataError, match="'proxy' determines the group 'group' exactly"
+    ):
         looked(people.with_columns(proxy=group))
 
 
 def test_features_that_tell_the_group_only_together(people: pl.DataFrame) -> None:
     rng = np.random.default_rng(3)
     base, in_b = rng.normal(0, 10, N), (people["group"] == "b").to_numpy()
-    ready = looked(people.with_columns(left=base, right=base + in_b + rng.normal(0, 0.2, N)))
+    ready = looked(
+        people.with_columns(left=base, right=base + in_b + rng.normal(0, 0.2, N))
+    )
     (caution,) = ready.look.cautions
     assert caution.kind == "together group"
     alone = ready.look.facts["features"]
@@ -142,40 +187,67 @@ def test_features_that_tell_the_group_only_together(people: pl.DataFrame) -> Non
 
 def test_an_outcome_the_wrong_way_round(people: pl.DataFrame) -> None:
     wrong_way = people.with_columns(y=1 - pl.col("y"))
-    with pytest.raises(improvable.OptionError, match=r"have a lower mean 'y'.*direction='as stated'"):
+    with pytest.raises(
+        improvable.OptionError, match=r"have a lower mean 'y'.*direction='as stated'"
+    ):
         looked(wrong_way)
     stated = looked(wrong_way, direction="as stated").look
     assert [caution.kind for caution in stated.cautions] == ["direction"]
     chosen = wrong_way["score"] > wrong_way["score"].quantile(0.7, "linear")
     seen = stated.facts["direction"]
-    assert seen["selected"] == pytest.approx(wrong_way.filter(chosen)["y"].mean(), rel=1e-5)
-    assert seen["others"] == pytest.approx(wrong_way.filter(~chosen)["y"].mean(), rel=1e-5)
+    assert seen["selected"] == pytest.approx(
+        wrong_way.filter(chosen)["y"].mean(), rel=1e-5
+    )
+    assert seen["others"] == pytest.approx(
+        wrong_way.filter(~chosen)["y"].mean(), rel=1e-5
+    )
     one, other = (wrong_way.filter(side)["y"].to_numpy() for side in (chosen, ~chosen))
     error = np.sqrt(one.var() / len(one) + other.var() / len(other))
-    assert seen["standard_errors"] == pytest.approx((one.mean() - other.mean()) / error, abs=0.01)
-    assert kinds(looked(wrong_way, accuracy="selection_rate", fairness="selection_rate")) == []
+    assert seen["standard_errors"] == pytest.approx(
+        (one.mean() - other.mean()) / error, abs=0.01
+    )
+    assert (
+        kinds(looked(wrong_way, accuracy="selection_rate", fairness="selection_rate"))
+        == []
+    )
 
 
 def test_a_nearly_perfect_candidate_is_a_caution(people: pl.DataFrame) -> None:
     rng = np.random.default_rng(4)
     half = rng.normal(size=N)
-    frame = people.with_columns(one=half, two=pl.col("y") + half + rng.normal(0, 0.01, N))
-    with pytest.warns(ImprovableWarning, match="almost exactly the test rows with the highest 'y'"):
+    frame = people.with_columns(
+        one=half, two=pl.col("y") + half + rng.normal(0, 0.01, N)
+    )
+    with pytest.warns(
+        ImprovableWarning, match="almost exactly the test rows with the highest 'y'"
+    ):
         found = improvable.audit(
-            frame, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-            features=["one", "two"], test=improvable.Test(repetitions=1, draws=200),
-        )  # fmt: skip
-    assert [caution.kind for caution in found.cautions if caution.kind.startswith("perfect")] == ["perfect y"]
+            frame,
+            outcome="y",
+            group="group",
+            status_quo=improvable.threshold("score", capacity=0.3),
+            rule="linear",
+            features=["one", "two"],
+            test=improvable.Test(repetitions=1, draws=200),
+        )
+    assert [
+        caution.kind for caution in found.cautions if caution.kind.startswith("perfect")
+    ] == ["perfect y"]
 
 
-def test_ids_are_not_read_and_repeating_ones_hint_at_clusters(people: pl.DataFrame) -> None:
+def test_ids_are_not_read_and_repeating_ones_hint_at_clusters(
+    people: pl.DataFrame,
+) -> None:
     rng = np.random.default_rng(6)
-    frame = people.with_columns(row=1000 + pl.int_range(N), once_more=pl.int_range(N)).with_columns(
+    frame = people.with_columns(
+        row=1000 + pl.int_range(N), once_more=pl.int_range(N)
+    ).with_columns(
         once_more=pl.when(pl.col("row") % 100 == 0).then(7).otherwise("once_more")
     )
     left_out = looked(frame).look.facts["left_out"]
     assert left_out["row"] == left_out["once_more"] == "tells rows apart, as an id does"
-    # Three rows a person, all of the person's own group, with person numbers in no order.
+    # Three rows a person, all of the person's own group, with person numbers in no
+    # order.
     numbers = rng.permutation(10_000)[:N]
     by_group = frame.sort("group").with_columns(patient=numbers[np.arange(N) // 3])
     whole = by_group.filter(pl.col("group").n_unique().over("patient") == 1)
@@ -186,17 +258,30 @@ def test_ids_are_not_read_and_repeating_ones_hint_at_clusters(people: pl.DataFra
 
 
 def test_nothing_is_left_out_in_silence(people: pl.DataFrame) -> None:
-    ready = looked(people.with_columns(flat=1), exclude=["visits", "cost"], weight="age", target="y")
+    ready = looked(
+        people.with_columns(flat=1),
+        exclude=["visits", "cost"],
+        weight="age",
+        target="y",
+    )
     facts = ready.look.facts
     assert set(facts["features"]) | set(facts["left_out"]) == {*people.columns, "flat"}
     assert facts["left_out"] == {
-        "age": "weight", "cost": "excluded", "flat": "constant or empty", "group": "group",
-        "score": "the status quo decides by it; to let a candidate read it: `features=['*']`", "visits": "excluded",
+        "age": "weight",
+        "cost": "excluded",
+        "flat": "constant or empty",
+        "group": "group",
+        "score": (
+            "the status quo decides by it; to let a candidate read it: `features=['*']`"
+        ),
+        "visits": "excluded",
         "y": "outcome",
-    }  # fmt: skip
+    }
 
 
-def test_a_star_includes_the_score_and_neither_outcome_nor_group(people: pl.DataFrame) -> None:
+def test_a_star_includes_the_score_and_neither_outcome_nor_group(
+    people: pl.DataFrame,
+) -> None:
     every = looked(people, features=["*"])
     assert set(every.features.columns) == {"score", "need", "age", "region"}
     some = looked(people, features=["n*", "age"], exclude=[])
@@ -207,29 +292,56 @@ def test_a_star_includes_the_score_and_neither_outcome_nor_group(people: pl.Data
     ("change", "kind", "words"),
     [
         (
-            {"region": pl.when(pl.int_range(N) < 3).then(pl.lit("North ")).otherwise("region")},
+            {
+                "region": pl.when(pl.int_range(N) < 3)
+                .then(pl.lit("North "))
+                .otherwise("region")
+            },
             "levels",
-            "'North ' in 3 rows.*Spell them alike in the data; `strip=True` leaves features",
+            (
+                "'North ' in 3 rows.*Spell them alike in the data; `strip=True` leaves "
+                "features"
+            ),
         ),
         (
-            {"age": (pl.col("age") * 1000).map_elements(lambda a: f"{a:,}", return_dtype=pl.String)},
+            {
+                "age": (pl.col("age") * 1000).map_elements(
+                    lambda a: f"{a:,}", return_dtype=pl.String
+                )
+            },
             "text numbers",
             "'age'",
         ),
         (
-            {"age": pl.when(pl.int_range(N) == 5).then(pl.lit("unknown")).otherwise(pl.col("age").cast(str))},
+            {
+                "age": pl.when(pl.int_range(N) == 5)
+                .then(pl.lit("unknown"))
+                .otherwise(pl.col("age").cast(str))
+            },
             "stray text",
             "'unknown' in 1 row, which `na=\\['unknown'\\]`",
         ),
-        ({"y": pl.when(pl.int_range(N) % 100 == 5).then(9).otherwise("y")}, "codes y", "9 in 12 rows.*`na=\\['9'\\]`"),
-        ({"y": pl.when(pl.int_range(N) % 100 == 5).then(-1).otherwise("y")}, "codes y", "-1 in 12 rows"),
         (
-            {"group": pl.when(pl.int_range(N) < 40).then(pl.lit("B")).otherwise("group")},
+            {"y": pl.when(pl.int_range(N) % 100 == 5).then(9).otherwise("y")},
+            "codes y",
+            "9 in 12 rows.*`na=\\['9'\\]`",
+        ),
+        (
+            {"y": pl.when(pl.int_range(N) % 100 == 5).then(-1).otherwise("y")},
+            "codes y",
+            "-1 in 12 rows",
+        ),
+        (
+            {
+                "group": pl.when(pl.int_range(N) < 40)
+                .then(pl.lit("B"))
+                .otherwise("group")
+            },
             "group note 0",
             "'B' and 'b' of 'group'.*To read them as one: `strip=True`",
         ),
     ],
-)  # fmt: skip
+)
 def test_values_that_are_probably_not_meant(
     people: pl.DataFrame, change: dict[str, pl.Expr], kind: str, words: str
 ) -> None:
@@ -244,7 +356,13 @@ def test_amounts_with_a_code_far_above_them_are_named(people: pl.DataFrame) -> N
     counts = np.minimum(np.random.default_rng(8).poisson(2.0, N), 9)
     counts[::50] = 99
     (found,) = [
-        *(ready := looked(people.with_columns(visits=counts), outcome="visits", exclude=["y", "cost"])).cautions
+        *(
+            ready := looked(
+                people.with_columns(visits=counts),
+                outcome="visits",
+                exclude=["y", "cost"],
+            )
+        ).cautions
     ]
     assert found.kind == "codes visits"
     assert "but for 99 in 24 rows" in found.text
@@ -253,12 +371,29 @@ def test_amounts_with_a_code_far_above_them_are_named(people: pl.DataFrame) -> N
 
 def test_a_count_with_a_rare_nine_is_a_count(people: pl.DataFrame) -> None:
     counts = np.minimum(np.random.default_rng(8).poisson(2.0, N), 9)
-    assert kinds(looked(people.with_columns(visits=counts), outcome="visits", exclude=["y", "cost"])) == []
+    assert (
+        kinds(
+            looked(
+                people.with_columns(visits=counts),
+                outcome="visits",
+                exclude=["y", "cost"],
+            )
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("1,234.5", 1234.5), ("12,34", None), ("-3", -3.0), ("", None), ("4+", None), ("1e3", 1000.0), ("007", None)],
+    [
+        ("1,234.5", 1234.5),
+        ("12,34", None),
+        ("-3", -3.0),
+        ("", None),
+        ("4+", None),
+        ("1e3", 1000.0),
+        ("007", None),
+    ],
 )
 def test_numbers_in_texts(text: str, number: float | None) -> None:
     assert written_number(text) == number
@@ -266,7 +401,10 @@ def test_numbers_in_texts(text: str, number: float | None) -> None:
 
 def slow_auc(scores: FloatArray, positive: BoolArray) -> float:
     """How often a positive row scores above another, counting pairs one by one."""
-    wins = [(a > b) + 0.5 * (a == b) for a, b in product(scores[positive], scores[~positive])]
+    wins = [
+        (a > b) + 0.5 * (a == b)
+        for a, b in product(scores[positive], scores[~positive])
+    ]
     return float(np.mean(wins))
 
 
@@ -280,16 +418,25 @@ def test_shares_agree_with_slow_ones() -> None:
     for value in {*x[:200][~np.isnan(x[:200])], "missing"}:
         mine = np.isnan(x[:200]) if value == "missing" else x[:200] == value
         learned[value] = y[:200][mine].mean()
-    scores = np.array([learned.get("missing" if np.isnan(v) else v, overall) for v in x[200:]])
-    target = group_target("y", y, 2)
-    assert told(column, *bins_of(column), target) == pytest.approx(slow_auc(scores, y[200:] == 1), abs=6e-4)
-    z = np.nan_to_num(x) * 2 + rng.normal(0, 1, n)
-    means = {value: z[:200][np.nan_to_num(x[:200], nan=-1) == value].mean() for value in [*range(12), -1]}
-    predicted = np.array([means[v] for v in np.nan_to_num(x[200:], nan=-1)])
-    slow = 1 - ((z[200:] - predicted) ** 2).sum() / ((z[200:] - z[200:].mean()) ** 2).sum()
-    assert told(Column("x", x, ordered=False), *bins_of(column), outcome_target("z", z)) == pytest.approx(
-        slow, abs=6e-4
+    scores = np.array(
+        [learned.get("missing" if np.isnan(v) else v, overall) for v in x[200:]]
     )
+    target = group_target("y", y, 2)
+    assert told(column, *bins_of(column), target) == pytest.approx(
+        slow_auc(scores, y[200:] == 1), abs=6e-4
+    )
+    z = np.nan_to_num(x) * 2 + rng.normal(0, 1, n)
+    means = {
+        value: z[:200][np.nan_to_num(x[:200], nan=-1) == value].mean()
+        for value in [*range(12), -1]
+    }
+    predicted = np.array([means[v] for v in np.nan_to_num(x[200:], nan=-1)])
+    slow = (
+        1 - ((z[200:] - predicted) ** 2).sum() / ((z[200:] - z[200:].mean()) ** 2).sum()
+    )
+    assert told(
+        Column("x", x, ordered=False), *bins_of(column), outcome_target("z", z)
+    ) == pytest.approx(slow, abs=6e-4)
 
 
 def test_together_is_about_what_a_logistic_regression_gives() -> None:
@@ -299,9 +446,14 @@ def test_together_is_about_what_a_logistic_regression_gives() -> None:
     x = rng.normal(size=(2_000, 5))
     y = (x @ [1.0, -1, 0.5, 0, 0] + rng.logistic(size=2_000) > 0).astype(np.int64)
     columns = [Column(str(j), x[:, j], ordered=True) for j in range(5)]
-    found = told_together(columns, [bins_of(one) for one in columns], group_target("y", y, 2))
+    found = told_together(
+        columns, [bins_of(one) for one in columns], group_target("y", y, 2)
+    )
     aucs = []
-    for learn, score in ((slice(0, 1000), slice(1000, None)), (slice(1000, None), slice(0, 1000))):
+    for learn, score in (
+        (slice(0, 1000), slice(1000, None)),
+        (slice(1000, None), slice(0, 1000)),
+    ):
         model = LogisticRegression().fit(x[learn], y[learn])
         aucs.append(slow_auc(model.decision_function(x[score]), y[score] == 1))
     assert found == pytest.approx(np.mean(aucs), abs=0.003)
@@ -320,8 +472,12 @@ def test_no_column_determines_by_accident(seed: int) -> None:
         assert not determines(column, amounts, where_given=True)
 
 
-def test_the_look_is_the_same_for_any_kind_and_order_of_rows(people: pl.DataFrame, tmp_path: Path) -> None:
-    frame = people.with_columns(id=pl.int_range(N), odd=pl.when(pl.col("age") > 80).then(None).otherwise("age"))
+def test_the_look_is_the_same_for_any_kind_and_order_of_rows(
+    people: pl.DataFrame, tmp_path: Path
+) -> None:
+    frame = people.with_columns(
+        id=pl.int_range(N), odd=pl.when(pl.col("age") > 80).then(None).otherwise("age")
+    )
     frame.write_parquet(tmp_path / "people.parquet")
     forms: dict[str, Callable[[], Any]] = {
         "reversed": frame.reverse,
@@ -339,20 +495,34 @@ def test_the_look_is_the_same_for_any_kind_and_order_of_rows(people: pl.DataFram
         assert seen.cautions == expected.cautions
 
 
-def test_a_candidate_that_ranks_the_rows_it_is_given_is_refused_in_memory(people: pl.DataFrame) -> None:
+def test_a_candidate_that_ranks_the_rows_it_is_given_is_refused_in_memory(
+    people: pl.DataFrame,
+) -> None:
     class Ranks:
         name = "ranks"
 
-        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
-            return improvable.threshold(lambda rows: rows["need"].rank().to_numpy(), capacity=0.3)
+        def select(
+            self, training: improvable.Training, status_quo: improvable.Algorithm
+        ) -> Any:
+            return improvable.threshold(
+                lambda rows: rows["need"].rank().to_numpy(), capacity=0.3
+            )
 
     with pytest.raises(
-        improvable.ImprovableError, match="rule 'ranks' in repetition 1, block 1 decides otherwise for the same rows"
+        improvable.ImprovableError,
+        match=(
+            "rule 'ranks' in repetition 1, block 1 decides otherwise for the same rows"
+        ),
     ):
         improvable.audit(
-            people, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule=Ranks(),
-            features=["need"], test=improvable.Test(draws=200),
-        )  # fmt: skip
+            people,
+            outcome="y",
+            group="group",
+            status_quo=improvable.threshold("score", capacity=0.3),
+            rule=Ranks(),
+            features=["need"],
+            test=improvable.Test(draws=200),
+        )
 
 
 @pytest.mark.parametrize(
@@ -360,25 +530,42 @@ def test_a_candidate_that_ranks_the_rows_it_is_given_is_refused_in_memory(people
     [
         (
             "compas.csv",
-            {"outcome": "two_year_recid", "group": "race", "groups": ["African-American", "Caucasian"],
-             "status_quo": improvable.threshold("decile_score", above=4), "exclude": []},
+            {
+                "outcome": "two_year_recid",
+                "group": "race",
+                "groups": ["African-American", "Caucasian"],
+                "status_quo": improvable.threshold("decile_score", above=4),
+                "exclude": [],
+            },
             ["alike"],
         ),
         (
             "nhanes_diabetes.csv",
-            {"outcome": "diabetes", "group": "race", "status_quo": improvable.threshold("bmi", above=25),
-             "weight": "weight", "drop_missing": True, "exclude": []},
+            {
+                "outcome": "diabetes",
+                "group": "race",
+                "status_quo": improvable.threshold("bmi", above=25),
+                "weight": "weight",
+                "drop_missing": True,
+                "exclude": [],
+            },
             [],
         ),
         (
             "obermeyer_holdout.csv",
-            {"outcome": "gagne_sum_t", "group": "race", "exclude": ["*_t"],
-             "status_quo": improvable.threshold("risk_score_t", capacity=0.03)},
+            {
+                "outcome": "gagne_sum_t",
+                "group": "race",
+                "exclude": ["*_t"],
+                "status_quo": improvable.threshold("risk_score_t", capacity=0.03),
+            },
             [],
         ),
     ],
-)  # fmt: skip
-def test_real_data_raise_few_alarms(shared_data: Path, file: str, options: dict[str, Any], expected: list[str]) -> None:
+)
+def test_real_data_raise_few_alarms(
+    shared_data: Path, file: str, options: dict[str, Any], expected: list[str]
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImprovableWarning)
         assert kinds(looked(str(shared_data / file), **options)) == expected
@@ -386,8 +573,11 @@ def test_real_data_raise_few_alarms(shared_data: Path, file: str, options: dict[
 
 def test_the_simulated_program_raises_no_alarm() -> None:
     ready = looked(
-        improvable.datasets.care_management(6_000, seed=1), outcome="gagne_sum_t", group="race",
-        status_quo=improvable.threshold("risk_score_t", capacity=0.03), exclude=["*_t"],
-    )  # fmt: skip
+        improvable.datasets.care_management(6_000, seed=1),
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.03),
+        exclude=["*_t"],
+    )
     assert ready.cautions == []
     assert len(ready.look.facts["features"]) == 149

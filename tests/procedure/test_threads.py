@@ -1,4 +1,6 @@
-"""Estimators take no more threads than their share, whatever library brings them, and however late it was loaded."""
+"""Estimators take no more threads than their share, whatever library brings them, and
+however late it was loaded.
+"""
 
 import sys
 from types import ModuleType
@@ -17,7 +19,9 @@ def threads() -> dict[str, set[int]]:
     return found
 
 
-def test_linear_algebra_gets_one_thread_and_estimators_their_share_of_the_workers() -> None:
+def test_linear_algebra_gets_one_thread_and_estimators_their_share_of_the_workers() -> (
+    None
+):
     with limited_threads(workers=7, repetitions=2):
         assert threads() == {"blas": {1}, "openmp": {3}}
         with one_blas_thread():
@@ -32,7 +36,9 @@ def test_afterwards_all_is_as_before() -> None:
     assert threads() == before
 
 
-def test_libraries_are_looked_for_again_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_are_looked_for_again_only_after_an_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     looked: list[int] = []
     load = ThreadpoolController._load_libraries
 

@@ -30,40 +30,73 @@ def frame_of(case: Case, seed: int = 0) -> pl.DataFrame:
 
 
 def compared(frame: pl.DataFrame, **options: Any) -> improvable.Comparison:
-    settings = {"outcome": "count", "group": "group", "status_quo": "now", "candidate": "new", "draws": 1_000}
+    settings = {
+        "outcome": "count",
+        "group": "group",
+        "status_quo": "now",
+        "candidate": "new",
+        "draws": 1_000,
+    }
     return flat_compare(frame, **{**settings, **options})
 
 
 def audited(frame: pl.DataFrame, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
-        "outcome": "count", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
-        "rule": "linear", "features": ["signal"], "repetitions": 2, "draws": 400,
-    }  # fmt: skip
+        "outcome": "count",
+        "group": "group",
+        "status_quo": improvable.threshold("score", capacity=0.3),
+        "rule": "linear",
+        "features": ["signal"],
+        "repetitions": 2,
+        "draws": 400,
+    }
     return flat_audit(frame, **{**settings, **options})
 
 
-@pytest.mark.parametrize("options", [{"weight": "one"}, {"cluster": "row"}, {"weight": "one", "cluster": "row"}])
-def test_weights_of_one_and_clusters_of_one_row_change_no_bit(case: Case, options: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{"weight": "one"}, {"cluster": "row"}, {"weight": "one", "cluster": "row"}],
+)
+def test_weights_of_one_and_clusters_of_one_row_change_no_bit(
+    case: Case, options: dict[str, str]
+) -> None:
     frame = frame_of(case)
-    assert compared(frame, **options).to_dict()["repetitions"] == compared(frame).to_dict()["repetitions"]
-    np.testing.assert_array_equal(compared(frame, **options).evidence.draws, compared(frame).evidence.draws)
+    assert (
+        compared(frame, **options).to_dict()["repetitions"]
+        == compared(frame).to_dict()["repetitions"]
+    )
+    np.testing.assert_array_equal(
+        compared(frame, **options).evidence.draws, compared(frame).evidence.draws
+    )
     plain = audited(frame, row_id="row").to_dict()["repetitions"]
     assert audited(frame, row_id="row", **options).to_dict()["repetitions"] == plain
 
 
 @pytest.mark.parametrize("accuracy", ["calibration", "selection_rate"])
-def test_whole_weights_equal_repeated_rows_in_every_point_estimate(case: Case, accuracy: str) -> None:
+def test_whole_weights_equal_repeated_rows_in_every_point_estimate(
+    case: Case, accuracy: str
+) -> None:
     frame = frame_of(case)
-    repeated = frame.select(pl.exclude("whole").repeat_by("whole").explode(keep_nulls=False, empty_as_null=False))
+    repeated = frame.select(
+        pl.exclude("whole")
+        .repeat_by("whole")
+        .explode(keep_nulls=False, empty_as_null=False)
+    )
     assert len(repeated) == frame["whole"].sum()
     options: dict[str, Any] = {
         "accuracy": accuracy,
         "status_quo": improvable.threshold("score", capacity=0.3),
         "candidate": improvable.threshold("signal", capacity=0.3),
     }
-    options["ties"] = "strict"  # copies of a row are drawn one by one, a weighted row as a whole
-    weighted, plain = compared(frame, weight="whole", **options), compared(repeated, **options)
-    np.testing.assert_allclose(weighted.evidence.values[0], plain.evidence.values[0], rtol=1e-12)
+    # copies of a row are drawn one by one, a weighted row as a whole
+    options["ties"] = "strict"
+    weighted, plain = (
+        compared(frame, weight="whole", **options),
+        compared(repeated, **options),
+    )
+    np.testing.assert_allclose(
+        weighted.evidence.values[0], plain.evidence.values[0], rtol=1e-12
+    )
     assert weighted.counts["share_selected"]["candidate"]["test"] == pytest.approx(
         plain.counts["share_selected"]["candidate"]["test"]
     )
@@ -71,17 +104,28 @@ def test_whole_weights_equal_repeated_rows_in_every_point_estimate(case: Case, a
 
 def test_the_unit_of_weights_does_not_matter(case: Case) -> None:
     frame = frame_of(case).with_columns(scaled=pl.col("share") * 1e-6)
-    one = compared(frame, weight="share", status_quo=improvable.threshold("score", capacity=0.3))
-    other = compared(frame, weight="scaled", status_quo=improvable.threshold("score", capacity=0.3))
-    np.testing.assert_allclose(one.evidence.values[0], other.evidence.values[0], rtol=1e-12)
+    one = compared(
+        frame, weight="share", status_quo=improvable.threshold("score", capacity=0.3)
+    )
+    other = compared(
+        frame, weight="scaled", status_quo=improvable.threshold("score", capacity=0.3)
+    )
+    np.testing.assert_allclose(
+        one.evidence.values[0], other.evidence.values[0], rtol=1e-12
+    )
 
 
 def test_weighted_quantiles_equal_those_of_repeated_rows() -> None:
     rng = np.random.default_rng(1)
     for capacity in (0.03, 0.25, 0.5, 0.9):
-        scores, weights = rng.normal(size=50).round(1), rng.integers(0, 5, 50).astype(float)
+        scores, weights = (
+            rng.normal(size=50).round(1),
+            rng.integers(0, 5, 50).astype(float),
+        )
         repeated = np.repeat(scores, weights.astype(int))
-        assert cutoff(scores, capacity, weights) == pytest.approx(cutoff(repeated, capacity), abs=1e-12)
+        assert cutoff(scores, capacity, weights) == pytest.approx(
+            cutoff(repeated, capacity), abs=1e-12
+        )
 
 
 def test_weighted_draws_agree_with_a_naive_twin(case: Case) -> None:
@@ -101,7 +145,9 @@ def test_weighted_draws_agree_with_a_naive_twin(case: Case) -> None:
     expected = np.array(naive)
     found = plain_evidence(result).drawn[0][:, :, 0].reshape(3_000, 4)
     np.testing.assert_allclose(
-        found.mean(axis=0), expected.mean(axis=0), atol=5 * expected.std(axis=0).max() / 3_000**0.5 * 1.5
+        found.mean(axis=0),
+        expected.mean(axis=0),
+        atol=5 * expected.std(axis=0).max() / 3_000**0.5 * 1.5,
     )
     np.testing.assert_allclose(found.std(axis=0), expected.std(axis=0), rtol=0.08)
     np.testing.assert_allclose(np.corrcoef(found.T), np.corrcoef(expected.T), atol=0.1)
@@ -118,7 +164,13 @@ def test_clustered_draws_agree_with_a_naive_twin(case: Case) -> None:
     naive = []
     for _ in range(3_000):
         i = np.concatenate([members[c] for c in rng.integers(0, 40, 40)])
-        naive.append([y[i][(group[i] == g) & (d[i] == 1)].mean() for g in range(2) for d in case.decisions])
+        naive.append(
+            [
+                y[i][(group[i] == g) & (d[i] == 1)].mean()
+                for g in range(2)
+                for d in case.decisions
+            ]
+        )
     expected = np.array(naive)
     found = plain_evidence(result).drawn[0][:, :, 0].reshape(3_000, 4)
     np.testing.assert_allclose(found.mean(axis=0), expected.mean(axis=0), atol=0.03)
@@ -137,19 +189,32 @@ def test_clusters_stay_whole_and_are_counted(case: Case, scheme: Any) -> None:
     assert result.to_dict()["clusters"] == 40
     assert "500 rows in 40 clusters" in result.summary(verbose=True)
     settings = Settings(
-        outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-        features=["signal"], cluster="clinic", repetitions=3, scheme=scheme,
-    )  # fmt: skip
+        outcome="count",
+        group="group",
+        status_quo=improvable.threshold("score", capacity=0.3),
+        rule="linear",
+        features=["signal"],
+        cluster="clinic",
+        repetitions=3,
+        scheme=scheme,
+    )
     ready = prepare_audit(frame_of(case), settings)
     sample = ready.sample()
     clinic = sample.rows.numbers("clinic")
     for found in result.repetitions:
         places = ready.splitting.places(ready.splitting.units(sample), found.repetition)
-        blocks = [set(clinic[ready.splitting.block_of(places) == block]) for block in range(len(cuts) + 1)]
+        blocks = [
+            set(clinic[ready.splitting.block_of(places) == block])
+            for block in range(len(cuts) + 1)
+        ]
         assert sum(map(len, blocks)) == len(set.union(*blocks)) == 40
         for part in ready.splitting.parts([found.repetition]):
-            assert set(clinic[ready.splitting.tests(places, part)]) == blocks[part.block]
-            assert set(clinic[ready.splitting.trains(places, part)]) == set.union(*blocks[: part.block])
+            assert (
+                set(clinic[ready.splitting.tests(places, part)]) == blocks[part.block]
+            )
+            assert set(clinic[ready.splitting.trains(places, part)]) == set.union(
+                *blocks[: part.block]
+            )
         rows = int((ready.splitting.block_of(places) > 0).sum())
         assert (found.rows, found.clusters) == (rows, 40 - len(blocks[0]))
 
@@ -159,12 +224,18 @@ def test_order_of_rows_changes_no_bit_of_a_clustered_comparison(case: Case) -> N
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=4)
     options = {"cluster": "clinic", "weight": "share"}
     np.testing.assert_array_equal(
-        compared(frame, **options).evidence.draws, compared(shuffled, **options).evidence.draws
+        compared(frame, **options).evidence.draws,
+        compared(shuffled, **options).evidence.draws,
     )
 
 
-def test_a_cluster_with_rows_of_several_groups_is_said_to_be_kept_whole(case: Case) -> None:
-    with pytest.warns(improvable.ImprovableWarning, match="40 of 40 clusters in 'clinic' have rows of several groups"):
+def test_a_cluster_with_rows_of_several_groups_is_said_to_be_kept_whole(
+    case: Case,
+) -> None:
+    with pytest.warns(
+        improvable.ImprovableWarning,
+        match="40 of 40 clusters in 'clinic' have rows of several groups",
+    ):
         compared(frame_of(case), cluster="clinic")
 
 
@@ -197,7 +268,10 @@ def test_too_few_clusters_to_test(case: Case, scheme: str) -> None:
     frame = frame_of(case).with_columns(clinic=pl.col("clinic") % 15)
     with pytest.raises(
         improvable.DataError,
-        match=r"repetition 1 has .* clusters for training and .* for testing\. Each needs at least 10",
+        match=(
+            r"repetition 1 has .* clusters for training and .* for testing\. Each "
+            r"needs at least 10"
+        ),
     ):
         audited(frame, cluster="clinic", scheme=scheme)
 
@@ -205,7 +279,11 @@ def test_too_few_clusters_to_test(case: Case, scheme: str) -> None:
 def test_a_rule_learns_with_weights(case: Case) -> None:
     """The fit on weighted rows is the fit on repeated rows."""
     frame = frame_of(case).with_columns(whole=pl.col("whole") + 1)
-    repeated = frame.select(pl.exclude("whole").repeat_by("whole").explode(keep_nulls=False, empty_as_null=False))
+    repeated = frame.select(
+        pl.exclude("whole")
+        .repeat_by("whole")
+        .explode(keep_nulls=False, empty_as_null=False)
+    )
     for rule in ("linear", "lasso"):
         a = audited(frame, weight="whole", rule="linear").refit()
         b = audited(repeated, rule="linear", duplicates="keep").refit()
@@ -213,7 +291,9 @@ def test_a_rule_learns_with_weights(case: Case) -> None:
 
 
 def test_strata_are_those_of_the_linearization_variance() -> None:
-    """Clusters numbered anew in each stratum, two to four of them: standard errors against the textbook formula."""
+    """Clusters numbered anew in each stratum, two to four of them: standard errors
+    against the textbook formula.
+    """
     rng = np.random.default_rng(12)
     rows = []
     for stratum in range(25):
@@ -222,14 +302,30 @@ def test_strata_are_those_of_the_linearization_variance() -> None:
             shift = rng.normal(0, 0.6)
             for _ in range(rng.integers(20, 40)):
                 group = "a" if rng.random() < 0.5 else "b"
-                rows.append((stratum, cluster, group, 5 + level + shift + (group == "a") + rng.normal()))
-    frame = pl.DataFrame(rows, schema=["stratum", "psu", "group", "y"], orient="row").with_columns(
-        d=pl.Series(rng.random(len(rows)) < 0.5).cast(int), e=pl.Series(rng.random(len(rows)) < 0.6).cast(int)
+                rows.append(
+                    (
+                        stratum,
+                        cluster,
+                        group,
+                        5 + level + shift + (group == "a") + rng.normal(),
+                    )
+                )
+    frame = pl.DataFrame(
+        rows, schema=["stratum", "psu", "group", "y"], orient="row"
+    ).with_columns(
+        d=pl.Series(rng.random(len(rows)) < 0.5).cast(int),
+        e=pl.Series(rng.random(len(rows)) < 0.6).cast(int),
     )
     found = improvable.compare(
-        frame, outcome="y", group="group", status_quo="d", candidate="e", cluster="psu", stratum="stratum",
+        frame,
+        outcome="y",
+        group="group",
+        status_quo="d",
+        candidate="e",
+        cluster="psu",
+        stratum="stratum",
         test=improvable.Test(draws=10_000),
-    )  # fmt: skip
+    )
     assert found.clusters == frame.select("stratum", "psu").n_unique()
     for g, group in enumerate("ab"):
         for t, column in enumerate("de"):
@@ -248,13 +344,20 @@ def test_a_stratum_needs_clusters_and_more_than_one(case: Case) -> None:
     frame = frame_of(case).with_columns(stratum=pl.col("clinic") // 2)
     with pytest.raises(improvable.OptionError, match="`stratum` goes with a cluster"):
         compared(frame, stratum="stratum")
-    lonely = frame.with_columns(stratum=pl.when(pl.col("clinic") == 3).then(99).otherwise("stratum"))
+    lonely = frame.with_columns(
+        stratum=pl.when(pl.col("clinic") == 3).then(99).otherwise("stratum")
+    )
     with pytest.raises(improvable.DataError, match="strata have only one cluster"):
         compared(lonely, cluster="clinic", stratum="stratum")
     forward = audited(frame, cluster="clinic", stratum="stratum", row_id="row")
     assert forward.to_dict()["stratum"] == "stratum"
-    assert forward.facts["blocks"] == {"cuts": [0.25, 0.4, 0.7], "grown_for": "10 clusters"}
+    assert forward.facts["blocks"] == {
+        "cuts": [0.25, 0.4, 0.7],
+        "grown_for": "10 clusters",
+    }
     for repetition in forward.repetitions:
-        rows = forward.repetition_rows().filter(pl.col("block") > 0, repetition=repetition.repetition)
+        rows = forward.repetition_rows().filter(
+            pl.col("block") > 0, repetition=repetition.repetition
+        )
         tested = rows.join(frame, on="row", suffix="_data")
         assert repetition.clusters == tested["clinic"].n_unique() < 40

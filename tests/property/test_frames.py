@@ -1,4 +1,6 @@
-"""Frames of every library, every kind of column, every role: a result or one line of advice, never anything else."""
+"""Frames of every library, every kind of column, every role: a result or one line of
+advice, never anything else.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
@@ -22,10 +24,14 @@ DAY = date(2020, 1, 1)
 Values = list[Any]
 Library = Callable[[dict[str, Values]], Any]
 ASKED: dict[str, Any] = {
-    "outcome": "outcome", "group": "group", "status_quo": "decision", "capacity": 0.4, "rule": "linear",
+    "outcome": "outcome",
+    "group": "group",
+    "status_quo": "decision",
+    "capacity": 0.4,
+    "rule": "linear",
     "repetitions": 1,
     "draws": 100,
-}  # fmt: skip
+}
 
 VALUES: dict[str, Values] = {
     "whole": [int(i % 7) for i in range(N)],
@@ -56,12 +62,24 @@ HOLES: dict[str, Values] = {
     if kind != "nothing"
 }
 COLUMNS = VALUES | HOLES
-ROLES = ("outcome", "group", "decision", "weight", "cluster", "stratum", "feature", "target", "row_id")
+ROLES = (
+    "outcome",
+    "group",
+    "decision",
+    "weight",
+    "cluster",
+    "stratum",
+    "feature",
+    "target",
+    "row_id",
+)
 NAMED = ("weight", "cluster", "stratum", "target", "row_id")
 
 
 def as_polars(columns: dict[str, Values]) -> Any:
-    return pl.DataFrame([pl.Series(name, values, strict=False) for name, values in columns.items()])
+    return pl.DataFrame(
+        [pl.Series(name, values, strict=False) for name, values in columns.items()]
+    )
 
 
 def as_categories(columns: dict[str, Values]) -> Any:
@@ -70,11 +88,18 @@ def as_categories(columns: dict[str, Values]) -> Any:
 
 
 def as_pandas(columns: dict[str, Values]) -> Any:
-    return pd.DataFrame({name: pd.Series(values, index=range(5, 5 + N)) for name, values in columns.items()})
+    return pd.DataFrame(
+        {
+            name: pd.Series(values, index=range(5, 5 + N))
+            for name, values in columns.items()
+        }
+    )
 
 
 def as_objects(columns: dict[str, Values]) -> Any:
-    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+    return pd.DataFrame(
+        {name: pd.Series(values, dtype=object) for name, values in columns.items()}
+    )
 
 
 def as_nullable(columns: dict[str, Values]) -> Any:
@@ -93,7 +118,11 @@ def as_arrow(columns: dict[str, Values]) -> Any:
     arrays = {}
     for name, values in columns.items():
         long = any(isinstance(value, int) and abs(value) > 2**63 for value in values)
-        kept = [None if value is None else Decimal(value) for value in values] if long else values
+        kept = (
+            [None if value is None else Decimal(value) for value in values]
+            if long
+            else values
+        )
         arrays[name] = pa.array(kept, type=pa.decimal128(38, 0) if long else None)
     return pa.table(arrays)
 
@@ -107,8 +136,15 @@ def as_dictionaries(columns: dict[str, Values]) -> Any:
 
 
 LIBRARIES: tuple[Library, ...] = (
-    as_polars, as_categories, as_pandas, as_objects, as_nullable, as_pandas_categories, as_arrow, as_dictionaries,
-)  # fmt: skip
+    as_polars,
+    as_categories,
+    as_pandas,
+    as_objects,
+    as_nullable,
+    as_pandas_categories,
+    as_arrow,
+    as_dictionaries,
+)
 
 
 def plain() -> dict[str, Values]:
@@ -123,7 +159,9 @@ def plain() -> dict[str, Values]:
 
 
 def advice(library: Library, roles: dict[str, str], **options: Any) -> str:
-    """Run an audit with columns of these kinds in these roles: "" where it gives a result, otherwise what it says."""
+    """Run an audit with columns of these kinds in these roles: "" where it gives a
+    result, otherwise what it says.
+    """
     columns = plain()
     for role, kind in roles.items():
         columns[role] = COLUMNS[kind]
@@ -148,7 +186,9 @@ def test_every_kind_of_column_in_every_role_gives_a_result_or_advice(role: str) 
 
 @given(
     st.sampled_from(LIBRARIES),
-    st.dictionaries(st.sampled_from(ROLES), st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=3),
+    st.dictionaries(
+        st.sampled_from(ROLES), st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=3
+    ),
     st.fixed_dictionaries(
         {},
         optional={
@@ -163,7 +203,9 @@ def test_every_kind_of_column_in_every_role_gives_a_result_or_advice(role: str) 
         },
     ),
 )
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 def test_a_thousand_frames_give_a_result_or_advice(
     library: Library, roles: dict[str, str], options: dict[str, Any]
 ) -> None:
@@ -173,19 +215,36 @@ def test_a_thousand_frames_give_a_result_or_advice(
 
 
 @pytest.mark.parametrize(
-    "kind", ["bit", "boolean", "level", "digits", "decimal", "duration", "date", "zoned", "moment", "whole with holes"]
+    "kind",
+    [
+        "bit",
+        "boolean",
+        "level",
+        "digits",
+        "decimal",
+        "duration",
+        "date",
+        "zoned",
+        "moment",
+        "whole with holes",
+    ],
 )
 @pytest.mark.parametrize("role", ["outcome", "feature", "group"])
 def test_libraries_agree(kind: str, role: str) -> None:
-    """The same values are the same audit, whatever library holds them: to the last digit."""
+    """The same values are the same audit, whatever library holds them: to the last
+    digit.
+    """
     found = set()
     positive = "yes" if (role, kind) == ("outcome", "level") else None
     for library in LIBRARIES:
         if library is as_pandas_categories:
-            continue  # there numbers are declared to be categories, which is another audit
+            # there numbers are declared to be categories, which is another audit
+            continue
         columns = plain() | {role: COLUMNS[kind]}
         try:
-            result = flat_audit(library(columns), **ASKED, positive=positive, group_blind=False)
+            result = flat_audit(
+                library(columns), **ASKED, positive=positive, group_blind=False
+            )
             found.add(f"{result.p_value!r} {result.data_fingerprint}")
         except improvable.ImprovableError as error:
             found.add(str(error))
@@ -196,15 +255,21 @@ def test_columns_may_be_named_by_whole_numbers() -> None:
     frame = pd.DataFrame(dict(enumerate(plain().values())))
     by_number: dict[str, Any] = ASKED | {"outcome": 0, "group": 1, "status_quo": 2}
     by_text: dict[str, Any] = ASKED | {"outcome": "0", "group": "1", "status_quo": "2"}
-    assert flat_audit(frame, **by_number).p_value == flat_audit(frame, **by_text).p_value
+    assert (
+        flat_audit(frame, **by_number).p_value == flat_audit(frame, **by_text).p_value
+    )
     with pytest.raises(improvable.ImprovableError, match="no column '7'"):
         flat_audit(frame, **{**by_number, "outcome": 7})
 
 
 def test_one_name_may_stand_where_several_are_meant() -> None:
     frame = as_polars({**plain(), "AGE": COLUMNS["real"]})
-    assert list(flat_audit(frame, **ASKED, exclude="AGE").setting["features"]) == ["need"]
-    assert list(flat_audit(frame, **ASKED, features="AGE").setting["features"]) == ["AGE"]
+    assert list(flat_audit(frame, **ASKED, exclude="AGE").setting["features"]) == [
+        "need"
+    ]
+    assert list(flat_audit(frame, **ASKED, features="AGE").setting["features"]) == [
+        "AGE"
+    ]
     wrong: Any = 3
     with pytest.raises(improvable.ImprovableError, match="no column '3'"):
         flat_audit(frame, **ASKED, exclude=wrong)

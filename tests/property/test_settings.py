@@ -1,4 +1,6 @@
-"""Whatever settings say in names and numbers survives a protocol, and obeys its schema."""
+"""Whatever settings say in names and numbers survives a protocol, and obeys its
+schema.
+"""
 
 import importlib
 import json
@@ -10,7 +12,12 @@ from hypothesis import strategies as st
 from docs.generate.settings import protocol_schema
 from improvable.question import options as checks
 from improvable.question.options import SAME_SHARE, Setting
-from improvable.question.protocol import asked_identity, declare, digest_of, from_declaration
+from improvable.question.protocol import (
+    asked_identity,
+    declare,
+    digest_of,
+    from_declaration,
+)
 from improvable.question.settings import SETTINGS, Settings
 
 SCHEMA = protocol_schema()
@@ -32,9 +39,15 @@ VALUES: dict[checks.Kind, st.SearchStrategy[Any]] = {
     checks.COLUMNS_OF: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
     checks.SHARES: st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
     checks.DELTA: NUMBER
-    | st.dictionaries(NAME, NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=2), min_size=1, max_size=3),
+    | st.dictionaries(
+        NAME,
+        NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=2),
+        min_size=1,
+        max_size=3,
+    ),
     checks.GAP_DELTA: NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
-    checks.WEIGHTS: st.just(checks.POPULATION) | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
+    checks.WEIGHTS: st.just(checks.POPULATION)
+    | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
 }
 ALGORITHM = st.one_of(
     NAME,
@@ -50,9 +63,19 @@ def values_of(setting: Setting) -> st.SearchStrategy[Any]:
     return st.sampled_from(setting.choices) if setting.choices else VALUES[setting.kind]
 
 
-DECLARED = {name: values_of(setting) for name, setting in SETTINGS.items() if setting.in_protocol}
-NEEDED = {name: values for name, values in DECLARED.items() if SETTINGS[name].required or name == "group"}
-ASKED = st.fixed_dictionaries(NEEDED, optional={name: DECLARED[name] for name in DECLARED if name not in NEEDED})
+DECLARED = {
+    name: values_of(setting)
+    for name, setting in SETTINGS.items()
+    if setting.in_protocol
+}
+NEEDED = {
+    name: values
+    for name, values in DECLARED.items()
+    if SETTINGS[name].required or name == "group"
+}
+ASKED = st.fixed_dictionaries(
+    NEEDED, optional={name: DECLARED[name] for name in DECLARED if name not in NEEDED}
+)
 
 
 @given(ASKED)
@@ -64,5 +87,9 @@ def test_settings_survive_a_protocol_and_obey_its_schema(asked: dict[str, Any]) 
     back = from_declaration(declared)
     assert declare(back) == declared
     assert digest_of(json.loads(json.dumps(declared))) == digest_of(declared)
-    assert asked_identity(back) == asked_identity(chosen), "the same run, declared or not"
-    importlib.import_module("jsonschema").Draft202012Validator(SCHEMA).validate(declared)
+    assert asked_identity(back) == asked_identity(chosen), (
+        "the same run, declared or not"
+    )
+    importlib.import_module("jsonschema").Draft202012Validator(SCHEMA).validate(
+        declared
+    )

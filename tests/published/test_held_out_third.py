@@ -22,13 +22,19 @@ def options() -> dict[str, object]:
 
 @pytest.mark.paper("Section 6")
 @pytest.mark.parametrize("gap", ["absolute", "signed"])
-def test_lasso_candidate_on_the_held_out_third(shared_data: Path, options: dict[str, object], gap: str) -> None:
+def test_lasso_candidate_on_the_held_out_third(
+    shared_data: Path, options: dict[str, object], gap: str
+) -> None:
     result = flat_compare(shared_data / "obermeyer_holdout.csv", gap=gap, **options)
     repetition = result.to_dict()["repetitions"][0]
     expected = {"white": (5.194, 7.458), "black": (6.563, 7.493)}
     for group, (now, new) in expected.items():
-        assert repetition["accuracy"][group]["status_quo"] == pytest.approx(now, abs=6e-4)
-        assert repetition["accuracy"][group]["candidate"] == pytest.approx(new, abs=6e-4)
+        assert repetition["accuracy"][group]["status_quo"] == pytest.approx(
+            now, abs=6e-4
+        )
+        assert repetition["accuracy"][group]["candidate"] == pytest.approx(
+            new, abs=6e-4
+        )
     assert repetition["gap"]["status_quo"] == pytest.approx(1.369, abs=6e-4)
     assert repetition["gap"]["candidate"] == pytest.approx(0.035, abs=6e-4)
     assert repetition["p_accuracy"]["white"] < 0.0001
@@ -40,7 +46,9 @@ def test_lasso_candidate_on_the_held_out_third(shared_data: Path, options: dict[
 def test_the_report_of_the_held_out_third_states_these_numbers(
     shared_data: Path, options: dict[str, object], tmp_path: Path
 ) -> None:
-    result = flat_compare(shared_data / "obermeyer_holdout.csv", gap="absolute", **options)
+    result = flat_compare(
+        shared_data / "obermeyer_holdout.csv", gap="absolute", **options
+    )
     result.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     for number in ("5.194", "6.563", "1.369", "7.458", "7.493", "0.035", "&lt; 0.0001"):
@@ -51,7 +59,9 @@ def test_the_report_of_the_held_out_third_states_these_numbers(
 
 
 @pytest.mark.paper("Figure 7")
-def test_accuracy_measured_by_cost_is_not_rejected(shared_data: Path, options: dict[str, object]) -> None:
+def test_accuracy_measured_by_cost_is_not_rejected(
+    shared_data: Path, options: dict[str, object]
+) -> None:
     result = flat_compare(
         shared_data / "obermeyer_holdout.csv",
         accuracy="calibration:cost_t",
@@ -73,14 +83,23 @@ def test_an_audit_of_the_held_out_third_on_its_scores(shared_data: Path) -> None
         features=["*_hat", "*_nocost", "weighted_*"],
         test=improvable.Test(draws=2_000),
     )
-    means = {g: sum(s["accuracy"][g]["candidate"] for s in result.to_dict()["repetitions"]) / 7 for g in result.groups}
+    means = {
+        g: sum(s["accuracy"][g]["candidate"] for s in result.to_dict()["repetitions"])
+        / 7
+        for g in result.groups
+    }
     assert means["white"] == pytest.approx(7.3, abs=0.4)
     assert means["black"] == pytest.approx(7.5, abs=0.6)
 
 
-@pytest.mark.parametrize("accuracy", ["classification_rate", "true_positive_rate", "positive_predictive_value"])
+@pytest.mark.parametrize(
+    "accuracy",
+    ["classification_rate", "true_positive_rate", "positive_predictive_value"],
+)
 def test_compas_runs_with_three_utilities(shared_data: Path, accuracy: str) -> None:
-    frame = pl.read_csv(shared_data / "compas.csv").filter(pl.col("race").is_in(["African-American", "Caucasian"]))
+    frame = pl.read_csv(shared_data / "compas.csv").filter(
+        pl.col("race").is_in(["African-American", "Caucasian"])
+    )
     result = improvable.audit(
         frame,
         outcome="two_year_recid",

@@ -1,4 +1,6 @@
-"""Kish's effective number, and ends of intervals that are not bounded, in every output."""
+"""Kish's effective number, and ends of intervals that are not bounded, in every
+output.
+"""
 
 import json
 from pathlib import Path
@@ -31,33 +33,57 @@ def people(rows: int = 600, index: float = 1.2, gap: float = 1.0) -> pl.DataFram
 
 def compare(frame: pl.DataFrame, **options: Any) -> improvable.Comparison:
     return flat_compare(
-        frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=300, n_jobs=1, **options
+        frame,
+        outcome="outcome",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        draws=300,
+        n_jobs=1,
+        **options,
     )
 
 
 def kish(frame: pl.DataFrame, group: str, decision: str) -> float:
-    weights = frame.filter((pl.col("group") == group) & (pl.col(decision) == 1))["weight"].to_numpy()
+    weights = frame.filter((pl.col("group") == group) & (pl.col(decision) == 1))[
+        "weight"
+    ].to_numpy()
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 @pytest.mark.filterwarnings("ignore::improvable.errors.ImprovableWarning")
-@pytest.mark.parametrize("options", [{}, {"cluster": "clinic"}, {"method": "delta"}], ids=str)
-def test_the_effective_number_is_in_every_output(options: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"cluster": "clinic"}, {"method": "delta"}], ids=str
+)
+def test_the_effective_number_is_in_every_output(
+    options: dict[str, str], tmp_path: Path
+) -> None:
     frame = people()
     result = compare(frame, weight="weight", **options)
     found = json.loads(json.dumps(result.to_dict()))["repetitions"][0]["effective_rows"]
     for group in ("a", "b"):
-        expected = {"status_quo": kish(frame, group, "now"), "candidate": kish(frame, group, "new")}
+        expected = {
+            "status_quo": kish(frame, group, "now"),
+            "candidate": kish(frame, group, "new"),
+        }
         assert found[group] == pytest.approx(expected, rel=1e-5)
-        words = f"{group} {found[group]['status_quo']:.1f} → {found[group]['candidate']:.1f}"
+        words = (
+            f"{group} {found[group]['status_quo']:.1f} → "
+            f"{found[group]['candidate']:.1f}"
+        )
         for name in ("report.html", "report.md"):
             result.report(tmp_path / f"{group}-{name}")
-            assert words in (tmp_path / f"{group}-{name}").read_text().replace("&gt;", ">").replace("\\", "")
+            assert words in (tmp_path / f"{group}-{name}").read_text().replace(
+                "&gt;", ">"
+            ).replace("\\", "")
         assert words in " ".join(result.summary(verbose=True).split())
         (row,) = result.table().filter(kind="accuracy", group=group).to_dicts()
         assert row["effective_candidate"] == found[group]["candidate"]
     result.save(tmp_path / "kept")
-    assert improvable.load(tmp_path / "kept").to_dict()["repetitions"] == result.to_dict()["repetitions"]
+    assert (
+        improvable.load(tmp_path / "kept").to_dict()["repetitions"]
+        == result.to_dict()["repetitions"]
+    )
 
 
 def test_without_weights_it_is_how_many_count_and_no_sentence() -> None:
@@ -68,8 +94,12 @@ def test_without_weights_it_is_how_many_count_and_no_sentence() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"cluster": "clinic"}], ids=str)
-def test_few_effective_rows_are_a_caution_in_clusters_too(options: dict[str, str]) -> None:
-    with pytest.warns(ImprovableWarning, match="Kish's effective number; fewer than 30"):
+def test_few_effective_rows_are_a_caution_in_clusters_too(
+    options: dict[str, str],
+) -> None:
+    with pytest.warns(
+        ImprovableWarning, match="Kish's effective number; fewer than 30"
+    ):
         compare(people(index=1.05), weight="weight", **options)
 
 

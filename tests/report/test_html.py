@@ -1,4 +1,6 @@
-"""The HTML report says what the result says, explains it, and keeps text from data as text."""
+"""The HTML report says what the result says, explains it, and keeps text from data as
+text.
+"""
 
 import json
 import re
@@ -47,7 +49,9 @@ class Reader(HTMLParser):
         if tag not in ("meta", "link", "input"):
             self.open.append(tag)
         for name, value in attrs:
-            if name in ("src", "href", "xlink:href", "srcset", "data") and not (value or "").startswith(("data:", "#")):
+            if name in ("src", "href", "xlink:href", "srcset", "data") and not (
+                value or ""
+            ).startswith(("data:", "#")):
                 self.fetched.append(str(value))
 
     def handle_endtag(self, tag: str) -> None:
@@ -61,9 +65,17 @@ def read(page: str) -> Reader:
 
 
 def test_the_answer_comes_first(page: str, audit: improvable.Audit) -> None:
-    assert page.index("Yes: shown" if audit.reject else "Not shown", page.index("<main>")) < page.index("<h2>")
+    assert page.index(
+        "Yes: shown" if audit.reject else "Not shown", page.index("<main>")
+    ) < page.index("<h2>")
     assert re.findall(r"<h(\d)", page)[:2] == ["1", "2"]
-    for words in ("this run is not sealed", "four-fifths", "Rawlsian", "improvable audit patients.csv", "numpy"):
+    for words in (
+        "this run is not sealed",
+        "four-fifths",
+        "Rawlsian",
+        "improvable audit patients.csv",
+        "numpy",
+    ):
         assert words in page
 
 
@@ -89,9 +101,16 @@ def test_results_of_every_shape_have_a_report(options: dict[str, Any]) -> None:
     assert read(html_page(compare_case(**options))).open == []
 
 
-def test_a_loaded_audit_has_the_same_report(audit: improvable.Audit, page: str, tmp_path: Path) -> None:
+def test_a_loaded_audit_has_the_same_report(
+    audit: improvable.Audit, page: str, tmp_path: Path
+) -> None:
     audit.save(tmp_path / "kept")
-    assert html_page(improvable.load(tmp_path / "kept"), command="improvable audit patients.csv") == page
+    assert (
+        html_page(
+            improvable.load(tmp_path / "kept"), command="improvable audit patients.csv"
+        )
+        == page
+    )
 
 
 def test_the_report_shows_the_diagnostics(audit: improvable.Audit, page: str) -> None:
@@ -101,19 +120,32 @@ def test_the_report_shows_the_diagnostics(audit: improvable.Audit, page: str) ->
     for gap in found["candidate_gaps"]:
         assert f"<td>{gap['standard_errors']:.1f}</td>" in page
     for criterion in found["welfare"]:
-        assert f"<td>{value_text(criterion['status_quo'])}</td><td>{value_text(criterion['candidate'])}</td>" in page
+        assert (
+            f"<td>{value_text(criterion['status_quo'])}</td><td>"
+            f"{value_text(criterion['candidate'])}</td>"
+        ) in page
     for rate in found["selection_rates"]:
         assert f"<td>{rate['rows']:,}</td><td>{rate['selected']:,}</td>" in page
 
 
-@pytest.mark.parametrize("changes", [{}, {"form": "difference"}, {"gap": "absolute"}, {"delta_fairness": 0.123}])
-def test_embedded_curves_give_the_p_value_of_every_step(audit: improvable.Audit, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"form": "difference"}, {"gap": "absolute"}, {"delta_fairness": 0.123}],
+)
+def test_embedded_curves_give_the_p_value_of_every_step(
+    audit: improvable.Audit, changes: dict[str, Any]
+) -> None:
     result = audit.with_claim(**changes)
     curves = json.loads(json.dumps(sliders_block(result).curves))
     p = np.array(curves["p"])
-    codes = [np.maximum(np.array(a)[:, None], np.array(f)[None, :]) for a, f in curves["repetitions"]]
+    codes = [
+        np.maximum(np.array(a)[:, None], np.array(f)[None, :])
+        for a, f in curves["repetitions"]
+    ]
     embedded = p[np.sort(codes, axis=0)[(len(codes) - 1) // 2]]
-    assert (embedded == result.frontier().surface(curves["accuracy"], curves["fairness"])).all()
+    assert (
+        embedded == result.frontier().surface(curves["accuracy"], curves["fairness"])
+    ).all()
     assert embedded[curves["start"][0], curves["start"][1]] == result.p_value
 
 
@@ -126,10 +158,19 @@ def test_every_warning_is_explained() -> None:
 
 
 def test_text_from_data_is_escaped() -> None:
-    frame = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": EVIL}))
+    frame = (
+        Case(seed=3, rows=900)
+        .frame()
+        .with_columns(pl.col("group").replace({"a": EVIL}))
+    )
     frame = frame.rename({"group": f"{EVIL}&\"'"})
     result = improvable.compare(
-        frame, outcome="count", group=f"{EVIL}&\"'", status_quo="now", candidate="new", test=improvable.Test(draws=200)
+        frame,
+        outcome="count",
+        group=f"{EVIL}&\"'",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=200),
     )
     text = html_page(result, command=EVIL)
     assert EVIL not in text
@@ -144,7 +185,9 @@ def test_json_in_a_script_cannot_end_it() -> None:
     assert json.loads(text) == {"x": "</script><!--&"}
 
 
-def test_the_same_result_has_the_same_report(audit: improvable.Audit, page: str, tmp_path: Path) -> None:
+def test_the_same_result_has_the_same_report(
+    audit: improvable.Audit, page: str, tmp_path: Path
+) -> None:
     write_report(audit, tmp_path / "a.html", command="improvable audit patients.csv")
     assert (tmp_path / "a.html").read_text(encoding="utf-8") == page
 
@@ -155,7 +198,9 @@ def test_pictures_change_their_colors_with_the_page(page: str) -> None:
     for picture in pictures:
         assert "var(--ink)" in picture
         assert not set(re.findall(r"#[0-9a-f]{6}\b", picture)) - {"#000000", "#ffffff"}
-        assert re.match(r'<svg class="(wide|narrow)" role="img" aria-label="[^"]*\d', picture)
+        assert re.match(
+            r'<svg class="(wide|narrow)" role="img" aria-label="[^"]*\d', picture
+        )
 
 
 def test_a_color_of_the_page_is_there_for_every_color_of_a_picture(page: str) -> None:
@@ -170,18 +215,32 @@ def test_no_two_elements_have_the_same_id(page: str) -> None:
     assert len(names) == len(set(names))
 
 
-def test_a_cell_of_a_notebook_is_short_needs_no_script_and_no_style_sheet(audit: improvable.Audit) -> None:
+def test_a_cell_of_a_notebook_is_short_needs_no_script_and_no_style_sheet(
+    audit: improvable.Audit,
+) -> None:
     results = (audit, make_evil(), many_groups(8), many_groups(24))
     cells = [notebook_html(result.facts) for result in results]
     for result, cell in zip(results, cells, strict=True):
         assert len(cell) < 60_000
-        assert not re.search(r"<(script|style|link)|\bon\w+=|javascript:| id=\"(?!dumbbells-cell-)", cell)
+        assert not re.search(
+            r"<(script|style|link)|\bon\w+=|javascript:| id=\"(?!dumbbells-cell-)", cell
+        )
         assert read(cell).open == read(cell).fetched == []
-        assert cell.index("<b>") < cell.index("<table") < cell.index("Not rejecting is no proof") or result.reject
+        assert (
+            cell.index("<b>")
+            < cell.index("<table")
+            < cell.index("Not rejecting is no proof")
+            or result.reject
+        )
     assert "<svg" in cells[0]
     assert "result.plot() draws it" in cells[-1]
 
 
-def test_two_cells_of_a_notebook_have_no_part_of_the_same_name(audit: improvable.Audit) -> None:
-    names = [set(re.findall(r' id="([^"]+)"', notebook_html(one.facts))) for one in (audit, many_groups(2))]
+def test_two_cells_of_a_notebook_have_no_part_of_the_same_name(
+    audit: improvable.Audit,
+) -> None:
+    names = [
+        set(re.findall(r' id="([^"]+)"', notebook_html(one.facts)))
+        for one in (audit, many_groups(2))
+    ]
     assert not names[0] & names[1]

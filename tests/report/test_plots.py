@@ -1,4 +1,6 @@
-"""Pictures show the numbers of the result, whatever its shape, and can be kept in any format."""
+"""Pictures show the numbers of the result, whatever its shape, and can be kept in any
+format.
+"""
 
 import itertools
 import re
@@ -28,34 +30,51 @@ Result = improvable.Audit | improvable.Comparison
 def audit() -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.audit(
-        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "dem_female"], test=improvable.Test(repetitions=3, draws=500), seed=1,
-    )  # fmt: skip
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear",
+        features=["gagne_sum_tm1", "dem_female"],
+        test=improvable.Test(repetitions=3, draws=500),
+        seed=1,
+    )
 
 
 @pytest.fixture(scope="module")
 def comparison() -> improvable.Comparison:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.compare(
-        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), test=improvable.Test(draws=500, ties="strict"),
-    )  # fmt: skip
+        people,
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1),
+        test=improvable.Test(draws=500, ties="strict"),
+    )
 
 
 def compare_case(**options: Any) -> improvable.Comparison:
     case = Case(seed=3, rows=900)
     rng = np.random.default_rng(0)
     frame = case.frame().with_columns(
-        region=pl.Series(rng.choice(["north", "south", "west"], 900)), nobody=pl.Series(np.zeros(900))
+        region=pl.Series(rng.choice(["north", "south", "west"], 900)),
+        nobody=pl.Series(np.zeros(900)),
     )
-    asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new"} | options
+    asked: dict[str, Any] = {
+        "group": "group",
+        "status_quo": "now",
+        "candidate": "new",
+    } | options
     return flat_compare(frame, outcome="count", draws=200, **asked)
 
 
 def values_of(chart: Any) -> list[dict[str, Any]]:
     """Every row of data in a chart."""
     layers = chart.to_dict()
-    found: list[dict[str, Any]] = [row for rows in layers.get("datasets", {}).values() for row in rows]
+    found: list[dict[str, Any]] = [
+        row for rows in layers.get("datasets", {}).values() for row in rows
+    ]
 
     def walk(node: Any) -> None:
         if isinstance(node, dict):
@@ -71,7 +90,9 @@ def values_of(chart: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("draw", PICTURES)
-def test_every_picture_can_be_drawn(audit: improvable.Audit, comparison: improvable.Comparison, draw: Any) -> None:
+def test_every_picture_can_be_drawn(
+    audit: improvable.Audit, comparison: improvable.Comparison, draw: Any
+) -> None:
     for result in (audit, comparison):
         svg = plots.chart_svg(draw(result))
         assert svg.startswith("<svg")
@@ -92,12 +113,18 @@ def test_points_of_figure_2_are_the_utilities(audit: improvable.Audit) -> None:
     repetitions = audit.to_dict()["repetitions"]
     found = {(row["algorithm"], row["x"], row["y"]) for row in rows if not row["mean"]}
     assert found == {
-        (name.replace("_", " "), s["accuracy"]["black"][name], s["accuracy"]["white"][name])
+        (
+            name.replace("_", " "),
+            s["accuracy"]["black"][name],
+            s["accuracy"]["white"][name],
+        )
         for s in repetitions
         for name in ("status_quo", "candidate")
     }
     bold = next(row for row in rows if row["mean"] and row["algorithm"] == "candidate")
-    assert bold["x"] == pytest.approx(np.mean([s["accuracy"]["black"]["candidate"] for s in repetitions]))
+    assert bold["x"] == pytest.approx(
+        np.mean([s["accuracy"]["black"]["candidate"] for s in repetitions])
+    )
 
 
 @pytest.mark.paper("Figure 3", "Figure 7")
@@ -108,20 +135,32 @@ def test_bands_of_figure_3_are_the_p_values(comparison: improvable.Comparison) -
     surface = frontier.surface(a_grid, f_grid)
     for i, j in itertools.product(range(0, 61, 7), range(0, 51, 7)):
         a, f = min(max(a_grid[i], -0.499), 0.499), min(max(f_grid[j], 0.001), 0.999)
-        cell = next(one for one in cells if one["a"] <= a < one["a2"] and one["f"] <= f < one["f2"])
+        cell = next(
+            one
+            for one in cells
+            if one["a"] <= a < one["a2"] and one["f"] <= f < one["f2"]
+        )
         dark = cell["band"] in ("below 0.005", "0.005 to 0.05")
         assert dark == (surface[i, j] < frontier.level)
 
 
-def test_the_edge_and_its_intercepts_are_exact(comparison: improvable.Comparison) -> None:
+def test_the_edge_and_its_intercepts_are_exact(
+    comparison: improvable.Comparison,
+) -> None:
     frontier = comparison.frontier()
     ((a, f),) = frontier.edge()
     assert plots.intercepts(frontier) == (a, f)
     rows = values_of(plots.surface(comparison))
-    path = [(row["a"], row["f"]) for row in rows if "order" in row and "other" not in row]
+    path = [
+        (row["a"], row["f"]) for row in rows if "order" in row and "other" not in row
+    ]
     assert path == [(a, 0.0), (a, f), (-0.5, f)]
     ((a, f),) = frontier.edge("absolute")
-    assert [(row["a"], row["f"]) for row in rows if "other" in row] == [(a, 0.0), (a, f), (-0.5, f)]
+    assert [(row["a"], row["f"]) for row in rows if "other" in row] == [
+        (a, 0.0),
+        (a, f),
+        (-0.5, f),
+    ]
     ((a, f),) = frontier.edge()
     labels = {row["label"] for row in rows if "label" in row}
     assert len(labels) == 2
@@ -136,26 +175,43 @@ def test_no_edge_where_nothing_is_rejected() -> None:
     assert not [row for row in values_of(plots.surface(result)) if "order" in row]
 
 
-def test_p_values_of_zero_stand_at_one_draw_with_a_note(comparison: improvable.Comparison) -> None:
+def test_p_values_of_zero_stand_at_one_draw_with_a_note(
+    comparison: improvable.Comparison,
+) -> None:
     rows = [row for row in values_of(plots.p_values(comparison)) if "component" in row]
     zero = {row["component"]: row["p"] for row in rows if row["zero"]}
     assert zero == {"Accuracy of black": 1 / 500, "Accuracy of white": 1 / 500}
     assert "none of 500 draws" in plots.p_values(comparison).to_json()
 
 
-def test_every_condition_has_a_row_with_a_dot_for_each_repetition(audit: improvable.Audit) -> None:
+def test_every_condition_has_a_row_with_a_dot_for_each_repetition(
+    audit: improvable.Audit,
+) -> None:
     rows = [row for row in values_of(plots.p_values(audit)) if "repetition" in row]
     assert list(dict.fromkeys(row["component"] for row in rows)) == [
-        "Accuracy of black", "Accuracy of white", "Gap", "All conditions",
-    ]  # fmt: skip
+        "Accuracy of black",
+        "Accuracy of white",
+        "Gap",
+        "All conditions",
+    ]
     whole = [row["p"] for row in rows if row["component"] == "All conditions"]
-    assert whole == [max(repetition.p_value, 1 / 500) for repetition in audit.repetitions]
-    (diamond,) = [row for row in values_of(plots.p_values(audit)) if row.get("combined")]
+    assert whole == [
+        max(repetition.p_value, 1 / 500) for repetition in audit.repetitions
+    ]
+    (diamond,) = [
+        row for row in values_of(plots.p_values(audit)) if row.get("combined")
+    ]
     assert diamond["p"] == max(audit.p_value, 1 / 500)
 
 
-def test_dumbbells_show_means_and_intervals_over_all_repetitions(audit: improvable.Audit) -> None:
-    rows = [row for row in values_of(plots.dumbbells(audit)) if "algorithm" in row and row["label"] != "Gap"]
+def test_dumbbells_show_means_and_intervals_over_all_repetitions(
+    audit: improvable.Audit,
+) -> None:
+    rows = [
+        row
+        for row in values_of(plots.dumbbells(audit))
+        if "algorithm" in row and row["label"] != "Gap"
+    ]
     assert rows
     for row in rows:
         group = row["label"].split("\n")[0]
@@ -167,15 +223,21 @@ def test_dumbbells_show_means_and_intervals_over_all_repetitions(audit: improvab
         for row in values_of(plots.dumbbells(audit))
         if row.get("label") == "Gap" and "algorithm" in row
     }
-    assert gap["status quo"] == pytest.approx(np.mean([s["gap"]["status_quo"] for s in audit.facts["repetitions"]]))
+    assert gap["status quo"] == pytest.approx(
+        np.mean([s["gap"]["status_quo"] for s in audit.facts["repetitions"]])
+    )
     assert "repetition 1 of" not in plots.dumbbells(audit).to_json()
 
 
 @pytest.mark.parametrize("count", [2, 5, 10])
-def test_pictures_of_many_groups_have_a_row_for_each_and_two_marks_in_the_legend(count: int) -> None:
+def test_pictures_of_many_groups_have_a_row_for_each_and_two_marks_in_the_legend(
+    count: int,
+) -> None:
     result = many_groups(count)
     facts, frontier = in_words(result.facts), result.frontier()
-    shown, sure = (plot.picture(facts, frontier) for plot in (plots.dumbbells, plots.p_values))
+    shown, sure = (
+        plot.picture(facts, frontier) for plot in (plots.dumbbells, plots.p_values)
+    )
     assert isinstance(shown, Picture)
     assert isinstance(sure, Picture)
     for width in (NARROW, WIDE):
@@ -185,7 +247,9 @@ def test_pictures_of_many_groups_have_a_row_for_each_and_two_marks_in_the_legend
             assert svg.count(f">{group}<") == 1, "once, on the axis"
         assert svg.count(">status quo<") == svg.count(">candidate<") == 1
         plain = plots.chart_svg(sure.draw(width))
-        assert plain.count(">Accuracy of") == count + 0 if facts["overall"] is None else 1
+        assert (
+            plain.count(">Accuracy of") == count + 0 if facts["overall"] is None else 1
+        )
 
 
 def test_the_gap_is_drawn_also_where_fairness_is_another_utility() -> None:
@@ -200,7 +264,9 @@ def test_the_map_shows_only_what_is_shown() -> None:
     frontier = result.frontier()
     chart = result.plot("map")
     steps = [row for row in values_of(chart) if "a2" in row]
-    assert {(row["a2"], row["f2"]) for row in steps} == {(a, f) for a, f in frontier.edge() if a > 0 and f > 0}
+    assert {(row["a2"], row["f2"]) for row in steps} == {
+        (a, f) for a, f in frontier.edge() if a > 0 and f > 0
+    }
     for row in steps:
         assert frontier.p_value(row["a2"] * 0.999, row["f2"] * 0.999) < frontier.level
         assert frontier.p_value(row["a2"] * 1.001, row["f2"] * 0.999) >= frontier.level
@@ -210,37 +276,60 @@ def test_the_map_shows_only_what_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!")]
+    ("suffix", "start"),
+    [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!")],
 )
-def test_a_chart_can_be_kept(comparison: improvable.Comparison, tmp_path: Path, suffix: str, start: bytes) -> None:
+def test_a_chart_can_be_kept(
+    comparison: improvable.Comparison, tmp_path: Path, suffix: str, start: bytes
+) -> None:
     path = tmp_path / f"chart.{suffix}"
     plots.save_chart(plots.utilities(comparison), path)
     content = path.read_bytes()
     assert content.startswith(start)
-    assert suffix != "html" or (b"src=" not in content[:2_000] and b"cdn.jsdelivr" not in content)
+    assert suffix != "html" or (
+        b"src=" not in content[:2_000] and b"cdn.jsdelivr" not in content
+    )
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("chart.docx", "no picture format"), ("chart", "no picture"), ("gone/chart.svg", "no folder")]
+    ("name", "message"),
+    [
+        ("chart.docx", "no picture format"),
+        ("chart", "no picture"),
+        ("gone/chart.svg", "no folder"),
+    ],
 )
-def test_a_bad_path_is_refused(comparison: improvable.Comparison, tmp_path: Path, name: str, message: str) -> None:
+def test_a_bad_path_is_refused(
+    comparison: improvable.Comparison, tmp_path: Path, name: str, message: str
+) -> None:
     with pytest.raises(improvable.OptionError, match=message):
         plots.save_chart(plots.utilities(comparison), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("grid", [[0.1], [0.0, float("inf")], [0.0, float("nan")]])
-def test_a_bad_grid_is_refused(comparison: improvable.Comparison, grid: list[float]) -> None:
+def test_a_bad_grid_is_refused(
+    comparison: improvable.Comparison, grid: list[float]
+) -> None:
     with pytest.raises(improvable.OptionError, match="grid"):
         plots.surface(comparison, fairness=grid)
 
 
 def test_names_from_data_are_escaped_in_pictures() -> None:
     evil = "</script><script>alert(1)</script>"
-    frame = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": evil}))
+    frame = (
+        Case(seed=3, rows=900)
+        .frame()
+        .with_columns(pl.col("group").replace({"a": evil}))
+    )
     result = improvable.compare(
-        frame, outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=200)
+        frame,
+        outcome="count",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=200),
     )
     draws: tuple[Callable[[Result], Any], ...] = PICTURES
     for draw in draws:
@@ -254,7 +343,13 @@ def test_a_new_picture_is_one_function_and_one_entry(
     def dots(facts: Facts, _: Any) -> Picture:
         rows = [{"p": one["p_value"]} for one in facts["repetitions"]]
         said = f"p-values: {facts['p_value_text']}."
-        return Picture("dots", "Dots", ("Each dot is a repetition.",), said, lambda _: chart(rows).mark("point"))
+        return Picture(
+            "dots",
+            "Dots",
+            ("Each dot is a repetition.",),
+            said,
+            lambda _: chart(rows).mark("point"),
+        )
 
     monkeypatch.setitem(plots.REPORTED, "dots", dots)
     monkeypatch.setitem(plots.PICTURES, "dots", dots)

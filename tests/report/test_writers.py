@@ -1,4 +1,6 @@
-"""Every format says the same: the same words and numbers in the same order, and text from data only ever text."""
+"""Every format says the same: the same words and numbers in the same order, and text
+from data only ever text.
+"""
 
 import html
 import io
@@ -19,13 +21,23 @@ from improvable.report.markdown import MARKDOWN
 from improvable.report.pdf import pdf_document, typst_source
 from improvable.report.word import word_document
 from improvable.report.write import write_report
-from reported import EVIL, SHAPES, compare_case, make_audit, make_evil, make_labeled, many_groups
+from reported import (
+    EVIL,
+    SHAPES,
+    compare_case,
+    make_audit,
+    make_evil,
+    make_labeled,
+    many_groups,
+)
 
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?%?")
 
 
 def numbers_of(document: Document) -> list[str]:
-    """The numbers of tables, tiles and sentences, in the order they are read; pictures apart."""
+    """The numbers of tables, tiles and sentences, in the order they are read; pictures
+    apart.
+    """
     found: list[str] = []
 
     def walk(value: Any) -> None:
@@ -45,7 +57,9 @@ def numbers_of(document: Document) -> list[str]:
 
 def html_text(document: Document) -> str:
     page = html_document(document).split("<main>")[1]
-    page = re.sub(r"<(svg|script|section class=\"sliders\").*?</\1>", " ", page, flags=re.DOTALL)
+    page = re.sub(
+        r"<(svg|script|section class=\"sliders\").*?</\1>", " ", page, flags=re.DOTALL
+    )
     page = re.sub(r'<section class="sliders">.*?</section>', " ", page, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", page))
 
@@ -56,7 +70,10 @@ def markdown_text(document: Document) -> str:
 
 def typst_text(document: Document) -> str:
     source = typst_source(document).split("= heading", 1)[-1]
-    return "\n".join(re.sub(r'\\(["\\])', r"\1", one) for one in re.findall(r'"((?:[^"\\]|\\.)*)"', source))
+    return "\n".join(
+        re.sub(r'\\(["\\])', r"\1", one)
+        for one in re.findall(r'"((?:[^"\\]|\\.)*)"', source)
+    )
 
 
 def word_text(document: Document) -> str:
@@ -66,20 +83,32 @@ def word_text(document: Document) -> str:
             grid = docx.table.Table(part, page)
             parts += [cell.text for row in grid.rows for cell in row.cells]
         else:
-            parts.append("".join(node.text or "" for node in part.iter() if node.tag.endswith("}t")))
+            parts.append(
+                "".join(
+                    node.text or "" for node in part.iter() if node.tag.endswith("}t")
+                )
+            )
     return "\n".join(parts)
 
 
 WRITERS: dict[str, Callable[[Document], str]] = {
-    "html": html_text, "markdown": markdown_text, "typst": typst_text, "word": word_text,
-}  # fmt: skip
+    "html": html_text,
+    "markdown": markdown_text,
+    "typst": typst_text,
+    "word": word_text,
+}
 
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("result", [make_labeled, lambda: many_groups(5)])
-def test_numbers_are_the_same_in_every_format(name: str, result: Callable[[], improvable.Audit]) -> None:
+def test_numbers_are_the_same_in_every_format(
+    name: str, result: Callable[[], improvable.Audit]
+) -> None:
     document = make_document(result(), command="improvable audit x", data="x.csv")
-    expected, found = numbers_of(document), iter(NUMBER.findall(WRITERS[name](document)))
+    expected, found = (
+        numbers_of(document),
+        iter(NUMBER.findall(WRITERS[name](document))),
+    )
     missing = [number for number in expected if number not in found]
     assert len(expected) > 200
     assert missing == [], "in the same order, none left out"
@@ -104,15 +133,21 @@ def test_text_from_data_is_only_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("result", [make_evil, lambda: many_groups(10)])
-def test_pdf_and_word_can_be_made_of_any_result(result: Callable[[], improvable.Audit]) -> None:
+def test_pdf_and_word_can_be_made_of_any_result(
+    result: Callable[[], improvable.Audit],
+) -> None:
     document = make_document(result(), command=EVIL)
     content = pdf_document(document)
     assert content.startswith(b"%PDF")
     assert content == pdf_document(document), "the same result, the same file"
     package = zipfile.ZipFile(io.BytesIO(word_document(document)))
     pictures = [name for name in package.namelist() if name.startswith("word/media/")]
-    assert len(pictures) == sum(isinstance(block, Picture) for block in flat(document.blocks))
-    described = re.findall(r'descr="([^"]+)"', package.read("word/document.xml").decode())
+    assert len(pictures) == sum(
+        isinstance(block, Picture) for block in flat(document.blocks)
+    )
+    described = re.findall(
+        r'descr="([^"]+)"', package.read("word/document.xml").decode()
+    )
     assert len(described) == len(pictures)
 
 
@@ -127,7 +162,9 @@ def test_every_shape_of_result_can_be_set(shape: dict[str, Any]) -> None:
 def test_the_ending_chooses_the_format(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"report.{suffix}"
     write_report(make_audit(), path)
-    start = {"html": b"<!DOCTYPE", "pdf": b"%PDF", "docx": b"PK", "md": b"# Can"}[suffix]
+    start = {"html": b"<!DOCTYPE", "pdf": b"%PDF", "docx": b"PK", "md": b"# Can"}[
+        suffix
+    ]
     assert path.read_bytes().startswith(start)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
@@ -137,6 +174,9 @@ def test_a_missing_package_is_one_line_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, extra: str
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(improvable.OptionError, match=re.escape(f"pip install 'path/to/the/clone[{extra}]'")):
+    with pytest.raises(
+        improvable.OptionError,
+        match=re.escape(f"pip install 'path/to/the/clone[{extra}]'"),
+    ):
         write_report(make_audit(), tmp_path / f"report.{suffix}")
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,6 @@
-"""The frontier agrees with the test at every point, and its edge is where the test stops rejecting."""
+"""The frontier agrees with the test at every point, and its edge is where the test
+stops rejecting.
+"""
 
 import json
 from collections.abc import Callable
@@ -25,22 +27,32 @@ def audit() -> improvable.Audit:
         score=pl.Series(case.count + rng.normal(0, 4, 2_000)),
     )
     return improvable.audit(
-        frame, outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-        features=["signal"], test=improvable.Test(repetitions=5, draws=1_000),
-    )  # fmt: skip
+        frame,
+        outcome="count",
+        group="group",
+        status_quo=improvable.threshold("score", capacity=0.3),
+        rule="linear",
+        features=["signal"],
+        test=improvable.Test(repetitions=5, draws=1_000),
+    )
 
 
 @pytest.mark.paper("Figure 3")
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 @pytest.mark.parametrize("gap", ["signed", "absolute"])
 @pytest.mark.parametrize("options", [{}, {"overall": "population"}])
-def test_the_surface_is_the_test_at_every_point(audit: improvable.Audit, form: str, gap: str, options: Any) -> None:
+def test_the_surface_is_the_test_at_every_point(
+    audit: improvable.Audit, form: str, gap: str, options: Any
+) -> None:
     accuracy, fairness = [-0.4, -0.1, 0.0, 0.07, 0.3], [-0.5, 0.0, 0.2, 0.61, 0.95]
     base = audit.with_claim(gap=gap, form=form, **options)
     surface = base.frontier().surface(accuracy, fairness)
     for i, a in enumerate(accuracy):
         for j, f in enumerate(fairness):
-            assert surface[i, j] == base.with_claim(delta_accuracy=a, delta_fairness=f).p_value, (a, f)
+            assert (
+                surface[i, j]
+                == base.with_claim(delta_accuracy=a, delta_fairness=f).p_value
+            ), (a, f)
 
 
 @pytest.mark.paper("Remark 2")
@@ -48,7 +60,9 @@ def test_one_sided_fairness_has_a_frontier_too(audit: improvable.Audit) -> None:
     worse = audit.to_dict()["disparity"]["worse_off"]
     base = audit.with_claim(protected=worse)
     for f in (-0.3, 0.0, 0.4):
-        assert base.frontier().p_value(0.0, f) == base.with_claim(delta_fairness=f).p_value
+        assert (
+            base.frontier().p_value(0.0, f) == base.with_claim(delta_fairness=f).p_value
+        )
 
 
 @given(st.integers(0, 10_000))
@@ -82,12 +96,21 @@ def test_the_edge_is_where_rejection_stops(audit: improvable.Audit, gap: Any) ->
     for a, f in corners:
         inside = front.p_value(a - 1e-6, f - 1e-6, gap)
         assert inside < front.level
-        assert front.p_value(a + 1e-6, f - 1e-6, gap) >= front.level or any(b > a for b, _ in corners)
-        assert front.p_value(a - 1e-6, f + 1e-6, gap) >= front.level or any(g > f for _, g in corners)
-    rejected = front.surface(np.linspace(-0.5, 1, 61), np.linspace(-0.5, 1, 41), gap) < front.level
+        assert front.p_value(a + 1e-6, f - 1e-6, gap) >= front.level or any(
+            b > a for b, _ in corners
+        )
+        assert front.p_value(a - 1e-6, f + 1e-6, gap) >= front.level or any(
+            g > f for _, g in corners
+        )
+    rejected = (
+        front.surface(np.linspace(-0.5, 1, 61), np.linspace(-0.5, 1, 41), gap)
+        < front.level
+    )
     by_corner = np.zeros_like(rejected)
     for a, f in corners:
-        by_corner |= (np.linspace(-0.5, 1, 61)[:, None] < a) & (np.linspace(-0.5, 1, 41)[None, :] < f)
+        by_corner |= (np.linspace(-0.5, 1, 61)[:, None] < a) & (
+            np.linspace(-0.5, 1, 41)[None, :] < f
+        )
     np.testing.assert_array_equal(rejected, by_corner)
 
 
@@ -120,49 +143,76 @@ def test_bounds_speak_in_words_and_never_round_up(audit: improvable.Audit) -> No
     assert "do not show that the gap can be cut" in nothing.bounds()[0].words
 
 
-def test_simultaneous_bounds_share_the_level_among_components(audit: improvable.Audit) -> None:
+def test_simultaneous_bounds_share_the_level_among_components(
+    audit: improvable.Audit,
+) -> None:
     """Two groups and a gap: each bound is the separate one of a third of alpha."""
     front = audit.frontier()
     assert front.components == 3
     third = audit.with_claim(alpha=audit.question.alpha / 3).frontier()
     together = front.bounds(simultaneous=True)
     assert [one.value for one in together] == [one.value for one in third.bounds()]
-    assert all(wide.value <= one.value for wide, one in zip(together, front.bounds(), strict=True))
+    assert all(
+        wide.value <= one.value
+        for wide, one in zip(together, front.bounds(), strict=True)
+    )
     assert front.edge(simultaneous=True) == third.edge()
     shown = [one.words for one in together if one.value > 0]
-    assert all(words.startswith("With 95% confidence in all bounds at once the ") for words in shown)
+    assert all(
+        words.startswith("With 95% confidence in all bounds at once the ")
+        for words in shown
+    )
 
 
 def test_order_statistics_are_exact() -> None:
     critical = (Critical(np.arange(100) / 100, np.empty(0)),)
     assert largest_delta(critical, 0.05) == 0.04
-    assert p_values(critical, np.array([0.0399, 0.04]))[0] < 0.05 <= p_values(critical, np.array([0.0399, 0.04]))[1]
+    assert (
+        p_values(critical, np.array([0.0399, 0.04]))[0]
+        < 0.05
+        <= p_values(critical, np.array([0.0399, 0.04]))[1]
+    )
     assert largest_delta(critical, 0.001) == 0.0
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_edge_is_the_first_delta_from_zero_up_that_is_not_rejected(seed: int) -> None:
-    """Draws that return (the status quo's gap reflected below zero) are counted at each delta, not once for all."""
+def test_the_edge_is_the_first_delta_from_zero_up_that_is_not_rejected(
+    seed: int,
+) -> None:
+    """Draws that return (the status quo's gap reflected below zero) are counted at each
+    delta, not once for all.
+    """
     rng = np.random.default_rng(seed)
-    one = Critical(np.sort(rng.normal(0.6, 0.3, 180)), np.sort(rng.normal(0.2, 0.3, rng.integers(0, 20))))
+    one = Critical(
+        np.sort(rng.normal(0.6, 0.3, 180)),
+        np.sort(rng.normal(0.2, 0.3, rng.integers(0, 20))),
+    )
     edge = largest_delta((one,), 0.1)
-    steps = np.unique([0.0, *one.turns[one.turns > 0], *(one.returns[one.returns > 0] + 1e-9)])
+    steps = np.unique(
+        [0.0, *one.turns[one.turns > 0], *(one.returns[one.returns > 0] + 1e-9)]
+    )
     rejected = p_values((one,), steps) < 0.1
     if rejected[0]:
-        assert edge == (steps[np.argmin(rejected)] if not rejected.all() else one.turns[-1])
+        assert edge == (
+            steps[np.argmin(rejected)] if not rejected.all() else one.turns[-1]
+        )
     else:
         assert edge <= 0
         assert edge == -np.inf or p_values((one,), np.array([edge - 1e-9]))[0] < 0.1
 
 
 @pytest.mark.parametrize("grid", [[np.inf], [np.nan], [], [[0.0]]])
-def test_a_grid_that_is_no_list_of_numbers_is_refused(audit: improvable.Audit, grid: Any) -> None:
+def test_a_grid_that_is_no_list_of_numbers_is_refused(
+    audit: improvable.Audit, grid: Any
+) -> None:
     with pytest.raises(improvable.OptionError, match="not a list of numbers"):
         audit.frontier().surface(grid, [0.0])
 
 
 def test_any_real_delta_has_a_p_value(audit: improvable.Audit) -> None:
-    """Delta_A = -1 asks for more than nothing; below it, and above 1 for the gap, the statistics are as defined."""
+    """Delta_A = -1 asks for more than nothing; below it, and above 1 for the gap, the
+    statistics are as defined.
+    """
     frontier = audit.frontier()
     grid = frontier.surface([-3.0, -1.0, 0.0], [-2.0, 1.0, 1.5], gap="absolute")
     for i, delta_a in enumerate((-3.0, -1.0, 0.0)):
@@ -170,16 +220,28 @@ def test_any_real_delta_has_a_p_value(audit: improvable.Audit) -> None:
             p_values = []
             for repetition in audit.repetitions:
                 evidence = repetition.evidence
-                a0, a1 = (evidence.values[0][:, evidence.accuracy[0], t] for t in (0, 1))
-                d0, d1 = (evidence.drawn[0][:, :, evidence.accuracy[0], t] for t in (0, 1))
+                a0, a1 = (
+                    evidence.values[0][:, evidence.accuracy[0], t] for t in (0, 1)
+                )
+                d0, d1 = (
+                    evidence.drawn[0][:, :, evidence.accuracy[0], t] for t in (0, 1)
+                )
                 gain, gains = a1 - (1 + delta_a) * a0, d1 - (1 + delta_a) * d0
-                f0, f1 = (evidence.values[0][:, evidence.fairness[0], t] for t in (0, 1))
-                e0, e1 = (evidence.drawn[0][:, :, evidence.fairness[0], t] for t in (0, 1))
+                f0, f1 = (
+                    evidence.values[0][:, evidence.fairness[0], t] for t in (0, 1)
+                )
+                e0, e1 = (
+                    evidence.drawn[0][:, :, evidence.fairness[0], t] for t in (0, 1)
+                )
                 gap = abs(f1[0] - f1[1]) - (1 - delta_f) * abs(f0[0] - f0[1])
-                gaps = abs(e1[:, 0] - e1[:, 1]) - (1 - delta_f) * abs(e0[:, 0] - e0[:, 1])
+                gaps = abs(e1[:, 0] - e1[:, 1]) - (1 - delta_f) * abs(
+                    e0[:, 0] - e0[:, 1]
+                )
                 parts = [(gains[:, g] - gain[g] >= gain[g]).mean() for g in range(2)]
                 p_values.append(max(*parts, (gaps - gap <= gap).mean()))
-            assert grid[i, j] == pytest.approx(sorted(p_values)[(len(p_values) - 1) // 2], abs=1e-9)
+            assert grid[i, j] == pytest.approx(
+                sorted(p_values)[(len(p_values) - 1) // 2], abs=1e-9
+            )
 
 
 def test_the_command_reads_a_run_folder(
@@ -190,14 +252,45 @@ def test_the_command_reads_a_run_folder(
     out = capsys.readouterr().out
     assert audit.bounds()[0].words.split()[0] in out
     assert "The absolute edge is the paper's" in out
-    assert run(["frontier", str(tmp_path / "run"), "--at", "0.01,0.2", "--json", str(tmp_path / "at.json")]) == 0
+    assert (
+        run(
+            [
+                "frontier",
+                str(tmp_path / "run"),
+                "--at",
+                "0.01,0.2",
+                "--json",
+                str(tmp_path / "at.json"),
+            ]
+        )
+        == 0
+    )
     loaded = improvable.load(tmp_path / "run")
     p = loaded.frontier().p_value(0.01, 0.2)
     assert json.loads((tmp_path / "at.json").read_text())["p_value"] == p
     assert f"{p:.4f} for accuracy 0.01 and gap 0.2" in capsys.readouterr().out or p == 0
-    assert run(["frontier", str(tmp_path / "run"), "--at", "0.01,0.2", "--gap", "absolute", "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["p_value"] == loaded.frontier().p_value(0.01, 0.2, "absolute")
-    assert run(["frontier", str(tmp_path / "run"), "--plot", str(tmp_path / "edge.svg")]) == 0
+    assert (
+        run(
+            [
+                "frontier",
+                str(tmp_path / "run"),
+                "--at",
+                "0.01,0.2",
+                "--gap",
+                "absolute",
+                "--json",
+                "-",
+            ]
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["p_value"] == loaded.frontier().p_value(
+        0.01, 0.2, "absolute"
+    )
+    assert (
+        run(["frontier", str(tmp_path / "run"), "--plot", str(tmp_path / "edge.svg")])
+        == 0
+    )
     assert "<svg" in (tmp_path / "edge.svg").read_text()
     assert run(["frontier", str(tmp_path / "run"), "--at", "much"]) == 2
     capsys.readouterr()

@@ -1,4 +1,6 @@
-"""Results that are kept, and runs that survive: killed, resumed, refused, damaged, out of space."""
+"""Results that are kept, and runs that survive: killed, resumed, refused, damaged, out
+of space.
+"""
 
 import errno
 import json
@@ -20,8 +22,9 @@ from improvable.results import storage
 
 REPETITIONS, DRAWS = 6, 2_000
 COMMAND = (
-    "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule linear "
-    f"--features gagne_sum_tm1,cost_*_tm1 --repetitions {REPETITIONS} --draws {DRAWS} --cluster clinic --json out.json"
+    "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t "
+    "--capacity 0.1 --rule linear --features gagne_sum_tm1,cost_*_tm1 --repetitions "
+    f"{REPETITIONS} --draws {DRAWS} --cluster clinic --json out.json"
 ).split()
 
 
@@ -30,13 +33,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("runs")
     people = improvable.datasets.care_management(3_000, seed=2)
     rng = np.random.default_rng(0)
-    people.with_columns(clinic=rng.integers(0, 200, len(people))).write_csv(place / "patients.csv")
+    people.with_columns(clinic=rng.integers(0, 200, len(people))).write_csv(
+        place / "patients.csv"
+    )
     return place
 
 
 def contents(place: Path) -> dict[str, bytes]:
-    """All files but that which names the command and the line of the ledger: a resumed run has others."""
-    return {path.name: path.read_bytes() for path in sorted(place.iterdir()) if path.name != storage.PROVENANCE}
+    """All files but that which names the command and the line of the ledger: a resumed
+    run has others.
+    """
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(place.iterdir())
+        if path.name != storage.PROVENANCE
+    }
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +63,14 @@ def uninterrupted(folder: Path) -> dict[str, bytes]:
 def processes() -> ForkServerContext:
     """Processes that find imported what an audit needs: most of a short one's time."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["improvable.cli.audit", "improvable.procedure.run", "sklearn.ensemble", "skrub"])
+    context.set_forkserver_preload(
+        [
+            "improvable.cli.audit",
+            "improvable.procedure.run",
+            "sklearn.ensemble",
+            "skrub",
+        ]
+    )
     return context
 
 
@@ -72,16 +90,24 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_bytes(
         process = processes.Process(target=run, args=([*COMMAND, "--out", place.name],))
         process.start()
         wanted = int(rng.integers(0, REPETITIONS))
-        while process.exitcode is None and not (place.exists() and len(list(place.glob("repetition-*.npz"))) >= wanted):
+        while process.exitcode is None and not (
+            place.exists() and len(list(place.glob("repetition-*.npz"))) >= wanted
+        ):
             time.sleep(0.001)
         time.sleep(rng.uniform(0, 0.05))
         process.kill()
         process.join()
         part_way += 0 < len(list(place.glob("repetition-*.npz"))) < REPETITIONS
         assert run([*COMMAND, "--out", place.name]) == 0
-        left = {name: bytes_ for name, bytes_ in contents(place).items() if not name.endswith(".partial")}
+        left = {
+            name: bytes_
+            for name, bytes_ in contents(place).items()
+            if not name.endswith(".partial")
+        }
         assert left == uninterrupted
-        assert (folder / "out.json").read_bytes() == (folder / "whole.json").read_bytes()
+        assert (folder / "out.json").read_bytes() == (
+            folder / "whole.json"
+        ).read_bytes()
         shutil.rmtree(place)
     assert part_way >= 1
 
@@ -129,7 +155,10 @@ def test_a_folder_of_another_audit_is_refused(
 
 
 def test_other_data_are_another_audit(
-    folder: Path, uninterrupted: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    uninterrupted: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     lines = (folder / "patients.csv").read_text().splitlines()
@@ -158,7 +187,9 @@ def test_a_run_that_was_killed_while_writing_its_first_file_starts_again(
     (folder / "early" / ".run.json.0123456789abcdef.partial").write_bytes(b"{")
     assert run([*COMMAND, "--out", "early"]) == 0
     assert {
-        name: found for name, found in contents(folder / "early").items() if not name.endswith(".partial")
+        name: found
+        for name, found in contents(folder / "early").items()
+        if not name.endswith(".partial")
     } == uninterrupted
 
 
@@ -167,7 +198,10 @@ def copy_of(folder: Path, name: str) -> Path:
 
 
 def test_half_a_file_names_itself_and_nothing_is_lost(
-    folder: Path, uninterrupted: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    uninterrupted: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     place = copy_of(folder, "half")
@@ -176,7 +210,9 @@ def test_half_a_file_names_itself_and_nothing_is_lost(
     before = contents(place)
     assert run([*COMMAND, "--out", "half"]) == 2
     err = capsys.readouterr().err
-    assert "repetition-003.npz' is damaged. Delete it and run the same audit again" in err
+    assert (
+        "repetition-003.npz' is damaged. Delete it and run the same audit again" in err
+    )
     assert contents(place) == before
     broken.unlink()
     assert run([*COMMAND, "--out", "half"]) == 0
@@ -184,7 +220,10 @@ def test_half_a_file_names_itself_and_nothing_is_lost(
 
 
 def test_a_folder_of_another_version_is_refused(
-    folder: Path, uninterrupted: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    uninterrupted: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     place = copy_of(folder, "older")
@@ -198,10 +237,13 @@ def test_a_folder_of_another_version_is_refused(
 
 
 GONE = (
-    "folds and sequential stopping are gone, since they reject true nulls too often. Use scheme = 'forward', the "
-    "default, with a fixed number of repetitions."
+    "folds and sequential stopping are gone, since they reject true nulls too often. "
+    "Use scheme = 'forward', the default, with a fixed number of repetitions."
 )
-OLDER = "has format 5, written by version 0.2.0. Version {version} reads format 8; run the audit again."
+OLDER = (
+    "has format 5, written by version 0.2.0. Version {version} reads format 8; run the "
+    "audit again."
+)
 
 
 @pytest.mark.parametrize(
@@ -221,18 +263,24 @@ def test_a_folder_of_a_version_with_folds_says_that_they_are_gone(
     asked: dict[str, Any],
     words: str,
 ) -> None:
-    """As version 0.2.0 wrote them: a run names what it was asked, and a result its question."""
+    """As version 0.2.0 wrote them: a run names what it was asked, and a result its
+    question.
+    """
     monkeypatch.chdir(folder)
     words = words.format(version=improvable.__version__)
     old = {"format": 5, "version": "0.2.0"}
-    (tmp_path / "run.json").write_text(json.dumps({**old, "audit": {"outcome": "gagne_sum_t", "splits": 7, **asked}}))
+    (tmp_path / "run.json").write_text(
+        json.dumps({**old, "audit": {"outcome": "gagne_sum_t", "splits": 7, **asked}})
+    )
     (tmp_path / "split-001.npz").write_bytes(b"")
     assert run([*COMMAND, "--out", str(tmp_path)]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"improvable: '{tmp_path / 'run.json'}'")
     assert words in err
     assert len(err.splitlines()) == 1
-    (tmp_path / "result.json").write_text(json.dumps({**old, "kind": "audit", "question": asked, "splits": [1]}))
+    (tmp_path / "result.json").write_text(
+        json.dumps({**old, "kind": "audit", "question": asked, "splits": [1]})
+    )
     with pytest.raises(improvable.StorageError) as caught:
         improvable.load(tmp_path)
     assert str(caught.value).startswith(f"'{tmp_path / 'result.json'}'")
@@ -240,7 +288,10 @@ def test_a_folder_of_a_version_with_folds_says_that_they_are_gone(
 
 
 def test_a_full_disk_loses_nothing_that_was_finished(
-    folder: Path, uninterrupted: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    uninterrupted: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     real = Path.open
@@ -254,10 +305,18 @@ def test_a_full_disk_loses_nothing_that_was_finished(
         patch.setattr(Path, "open", full)
         assert run([*COMMAND, "--out", "full"]) == 2
     err = capsys.readouterr().err
-    assert "repetition-004.npz': No space left on device. What was finished before is kept" in err
+    assert (
+        "repetition-004.npz': No space left on device. What was finished before is kept"
+        in err
+    )
     assert len(err.splitlines()) == 1
     kept = contents(folder / "full")
-    assert {"run.json", "repetition-001.npz", "repetition-002.npz", "repetition-003.npz"} == set(kept)
+    assert {
+        "run.json",
+        "repetition-001.npz",
+        "repetition-002.npz",
+        "repetition-003.npz",
+    } == set(kept)
     assert run([*COMMAND, "--out", "full"]) == 0
     assert contents(folder / "full") == uninterrupted
 
@@ -268,24 +327,44 @@ def test_a_loaded_audit_answers_new_questions_without_data(
     monkeypatch.chdir(folder)
     loaded = improvable.load(folder / "whole")
     assert isinstance(loaded, improvable.Audit)
-    assert json.dumps(loaded.to_dict()) == json.dumps(json.loads((folder / "whole.json").read_text()))
-    options: dict[str, Any] = {"delta_accuracy": 0.05, "delta_fairness": 0.2, "gap": "absolute", "alpha": 0.1}
+    assert json.dumps(loaded.to_dict()) == json.dumps(
+        json.loads((folder / "whole.json").read_text())
+    )
+    options: dict[str, Any] = {
+        "delta_accuracy": 0.05,
+        "delta_fairness": 0.2,
+        "gap": "absolute",
+        "alpha": 0.1,
+    }
     fresh = flat_audit(
-        "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", cluster="clinic", repetitions=REPETITIONS,
+        "patients.csv",
+        outcome="gagne_sum_t",
+        group="race",
+        rule="linear",
+        cluster="clinic",
+        repetitions=REPETITIONS,
         draws=DRAWS,
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1), features=["gagne_sum_tm1", "cost_*_tm1"],
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        features=["gagne_sum_tm1", "cost_*_tm1"],
         **options,
-    )  # fmt: skip
+    )
     asked = loaded.with_claim(**options)
     assert asked.p_value == fresh.p_value
     assert [s["components"] for s in asked.to_dict()["repetitions"]] == [
         s["components"] for s in fresh.to_dict()["repetitions"]
     ]
     worse_off = asked.to_dict()["disparity"]["worse_off"]
-    assert asked.with_claim(protected=worse_off, overall="population", form="difference").p_value <= 1
+    assert (
+        asked.with_claim(
+            protected=worse_off, overall="population", form="difference"
+        ).p_value
+        <= 1
+    )
     with pytest.raises(improvable.OptionError, match="no data to fit on"):
         loaded.refit()
-    with pytest.raises(improvable.OptionError, match="'draws' cannot be changed without the data"):
+    with pytest.raises(
+        improvable.OptionError, match="'draws' cannot be changed without the data"
+    ):
         loaded.with_claim(draws=5)
     with pytest.raises(improvable.OptionError, match="'green' is not a group"):
         loaded.with_claim(protected="green")
@@ -293,10 +372,15 @@ def test_a_loaded_audit_answers_new_questions_without_data(
 
 def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> None:
     result = improvable.compare(
-        folder / "patients.csv", outcome="gagne_sum_t", group=["race", "dem_female"], test=improvable.Test(draws=300),
-        status_quo=improvable.threshold("risk_score_t", capacity=0.2), accuracy=["calibration", "selection_rate"],
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), claim=improvable.Claim(delta_fairness=0.1),
-    )  # fmt: skip
+        folder / "patients.csv",
+        outcome="gagne_sum_t",
+        group=["race", "dem_female"],
+        test=improvable.Test(draws=300),
+        status_quo=improvable.threshold("risk_score_t", capacity=0.2),
+        accuracy=["calibration", "selection_rate"],
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2),
+        claim=improvable.Claim(delta_fairness=0.1),
+    )
     result.save(str(tmp_path / "kept"))
     loaded = improvable.load(tmp_path / "kept")
     assert isinstance(loaded, improvable.Comparison)
@@ -306,16 +390,32 @@ def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> 
     with pytest.raises(improvable.StorageError, match="already there and not empty"):
         result.save(str(tmp_path / "kept"))
     with np.load(tmp_path / "kept" / "repetition-000.npz", allow_pickle=False) as file:
-        arrays = {"chain", "sums", "draws", "training", "members", "rows", "weight", "selected", "meta"}
+        arrays = {
+            "chain",
+            "sums",
+            "draws",
+            "training",
+            "members",
+            "rows",
+            "weight",
+            "selected",
+            "meta",
+        }
         assert set(file.files) == arrays
 
 
-def test_an_audit_can_be_saved_without_a_run_folder(folder: Path, tmp_path: Path) -> None:
+def test_an_audit_can_be_saved_without_a_run_folder(
+    folder: Path, tmp_path: Path
+) -> None:
     result = improvable.audit(
-        folder / "patients.csv", outcome="gagne_sum_t", group="race", rule="linear",
+        folder / "patients.csv",
+        outcome="gagne_sum_t",
+        group="race",
+        rule="linear",
         test=improvable.Test(repetitions=2, draws=200),
-        status_quo=improvable.threshold("risk_score_t", capacity=0.2), features=["gagne_sum_tm1"],
-    )  # fmt: skip
+        status_quo=improvable.threshold("risk_score_t", capacity=0.2),
+        features=["gagne_sum_tm1"],
+    )
     result.save(tmp_path / "kept")
     assert improvable.load(tmp_path / "kept").to_dict() == result.to_dict()
 
@@ -327,7 +427,10 @@ def test_what_is_no_result_or_not_finished_says_so(
         improvable.load(tmp_path)
     place = copy_of(folder, "unfinished")
     (place / "result.json").unlink()
-    with pytest.raises(improvable.StorageError, match=f"has not ended: {REPETITIONS} repetitions are done"):
+    with pytest.raises(
+        improvable.StorageError,
+        match=f"has not ended: {REPETITIONS} repetitions are done",
+    ):
         improvable.load(place)
     (place / "result.json").write_text("{")
     with pytest.raises(improvable.StorageError, match="cannot be read"):
@@ -335,21 +438,31 @@ def test_what_is_no_result_or_not_finished_says_so(
 
 
 class TestWhatARunIs:
-    """A folder belongs to one audit: objects and functions count as what they do, not by their names."""
+    """A folder belongs to one audit: objects and functions count as what they do, not
+    by their names.
+    """
 
     def audited(self, folder: Path, **changes: Any) -> improvable.Audit:
         people = improvable.datasets.care_management(2_000, seed=3)
         options: dict[str, Any] = {
-            "outcome": "gagne_sum_t", "group": ["race", "dem_female"], "features": ["gagne_sum_tm1"], "rule": "linear",
-            "status_quo": improvable.threshold("risk_score_t", capacity=0.2), "repetitions": 2, "draws": 200,
+            "outcome": "gagne_sum_t",
+            "group": ["race", "dem_female"],
+            "features": ["gagne_sum_tm1"],
+            "rule": "linear",
+            "status_quo": improvable.threshold("risk_score_t", capacity=0.2),
+            "repetitions": 2,
+            "draws": 200,
             "run_folder": folder,
-        }  # fmt: skip
+        }
         return flat_audit(people, **options | changes)
 
     @pytest.mark.parametrize(
         ("first", "then"),
         [
-            ({"rule": RandomForestRegressor(2, max_depth=1)}, {"rule": RandomForestRegressor(5)}),
+            (
+                {"rule": RandomForestRegressor(2, max_depth=1)},
+                {"rule": RandomForestRegressor(5)},
+            ),
             ({"min_group": 5}, {"min_group": 6}),
             (
                 {"status_quo": lambda rows: rows["risk_score_t"] > 3, "capacity": 0.2},
@@ -357,7 +470,9 @@ class TestWhatARunIs:
             ),
         ],
     )
-    def test_another_one_is_refused(self, tmp_path: Path, first: dict[str, Any], then: dict[str, Any]) -> None:
+    def test_another_one_is_refused(
+        self, tmp_path: Path, first: dict[str, Any], then: dict[str, Any]
+    ) -> None:
         for _ in range(2):
             self.audited(tmp_path / "run", **first)
         with pytest.raises(improvable.StorageError, match="belongs to another audit"):
@@ -367,6 +482,10 @@ class TestWhatARunIs:
         self.audited(tmp_path / "one")
         self.audited(tmp_path / "two", seed=5)
         (tmp_path / "one" / "result.json").unlink()
-        (tmp_path / "two" / "repetition-002.npz").rename(tmp_path / "one" / "repetition-002.npz")
-        with pytest.raises(improvable.StorageError, match="is a repetition of another run"):
+        (tmp_path / "two" / "repetition-002.npz").rename(
+            tmp_path / "one" / "repetition-002.npz"
+        )
+        with pytest.raises(
+            improvable.StorageError, match="is a repetition of another run"
+        ):
             self.audited(tmp_path / "one")

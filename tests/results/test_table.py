@@ -1,4 +1,6 @@
-"""`result.table()`: one row per condition and repetition, the numbers of `to_dict`, the same columns everywhere."""
+"""`result.table()`: one row per condition and repetition, the numbers of `to_dict`, the
+same columns everywhere.
+"""
 
 from typing import Any
 
@@ -15,11 +17,18 @@ pytestmark = pytest.mark.filterwarnings("ignore::improvable.errors.ImprovableWar
 
 
 def audited(data: Any = None, **options: Any) -> improvable.Audit:
-    people = improvable.datasets.care_management(2_000, seed=4) if data is None else data
+    people = (
+        improvable.datasets.care_management(2_000, seed=4) if data is None else data
+    )
     asked: dict[str, Any] = {
-        "outcome": "gagne_sum_t", "group": "race", "status_quo": improvable.threshold("risk_score_t", capacity=0.1),
-        "rule": "linear", "features": ["gagne_sum_tm1", "dem_female"], "repetitions": 2, "draws": 200,
-    }  # fmt: skip
+        "outcome": "gagne_sum_t",
+        "group": "race",
+        "status_quo": improvable.threshold("risk_score_t", capacity=0.1),
+        "rule": "linear",
+        "features": ["gagne_sum_tm1", "dem_female"],
+        "repetitions": 2,
+        "draws": 200,
+    }
     return flat_audit(people, **{**asked, **options})
 
 
@@ -30,7 +39,10 @@ def rows_of(result: improvable.Audit | improvable.Comparison) -> list[dict[str, 
         for one in repetition["components"]:
             of_group = one["kind"] == "accuracy" and facts["overall"] is None
             row: dict[str, Any] = dict.fromkeys(COLUMNS)
-            row |= {name: one[name] for name in ("kind", "utility", "group", "p_value", "p_other")}
+            row |= {
+                name: one[name]
+                for name in ("kind", "utility", "group", "p_value", "p_other")
+            }
             row |= {"repetition": repetition["repetition"], "rows": repetition["rows"]}
             row["p_repetition"] = repetition["p_value"]
             for name in ("status_quo", "candidate"):
@@ -38,13 +50,20 @@ def rows_of(result: improvable.Audit | improvable.Comparison) -> list[dict[str, 
                 row[f"share_{name}"] = repetition["share_selected"][name]["test"]
                 if of_group:
                     row[f"selected_{name}"] = repetition["selected"][one["group"]][name]
-                    row[f"share_{name}"] = repetition["share_selected_by_group"][one["group"]][name]
-                    row[f"effective_{name}"] = repetition["effective_rows"][one["group"]][name]
+                    row[f"share_{name}"] = repetition["share_selected_by_group"][
+                        one["group"]
+                    ][name]
+                    row[f"effective_{name}"] = repetition["effective_rows"][
+                        one["group"]
+                    ][name]
             row["difference"] = one["candidate"] - one["status_quo"]
             row["ratio"] = one["candidate"] / one["status_quo"]
             for found in repetition["intervals"] if of_group else ():
                 if (found["measure"], found["group"]) == (one["utility"], one["group"]):
-                    row[f"{found['quantity']}_low"], row[f"{found['quantity']}_high"] = found["low"], found["high"]
+                    (
+                        row[f"{found['quantity']}_low"],
+                        row[f"{found['quantity']}_high"],
+                    ) = found["low"], found["high"]
             rows.append(row)
     return rows
 
@@ -56,16 +75,23 @@ def rows_of(result: improvable.Audit | improvable.Comparison) -> list[dict[str, 
         (lambda: audited(scheme="split"), "1"),
         (lambda: audited(overall="population", repetitions=1), "mixture"),
         (lambda: audited(ask="accuracy", repetitions=1), "mixture"),
-        (lambda: audited(fairness=["calibration", "selection_rate"], repetitions=1), "mixture"),
+        (
+            lambda: audited(fairness=["calibration", "selection_rate"], repetitions=1),
+            "mixture",
+        ),
         (compare_case, "all rows"),
     ],
 )
-def test_the_table_has_a_row_per_condition_and_the_numbers_of_the_result(make: Any, block: str) -> None:
+def test_the_table_has_a_row_per_condition_and_the_numbers_of_the_result(
+    make: Any, block: str
+) -> None:
     result = make()
     table = result.table()
     assert isinstance(table, pl.DataFrame)
     rows = rows_of(result)
-    assert len(rows) == len(result.repetitions) * len(result.facts["repetitions"][0]["components"])
+    assert len(rows) == len(result.repetitions) * len(
+        result.facts["repetitions"][0]["components"]
+    )
     for row, expected in zip(table.to_dicts(), rows, strict=True):
         assert row == pytest.approx({**expected, "block": block}, nan_ok=True)
     keys = ["repetition", "block", "kind", "utility", "group"]
@@ -74,14 +100,23 @@ def test_the_table_has_a_row_per_condition_and_the_numbers_of_the_result(make: A
 
 def test_p_values_of_the_table_make_the_verdict() -> None:
     result = audited(repetitions=3)
-    by_repetition = result.table().group_by("repetition").agg(pl.col("p_value").max(), pl.col("p_repetition").first())
+    by_repetition = (
+        result.table()
+        .group_by("repetition")
+        .agg(pl.col("p_value").max(), pl.col("p_repetition").first())
+    )
     assert by_repetition["p_value"].equals(by_repetition["p_repetition"])
     assert sorted(by_repetition["p_value"])[1] == result.p_value
 
 
 def test_tables_of_different_questions_can_be_stacked() -> None:
-    """Columns and types are the same, also where a question has no number for a column."""
-    tables = [audited(ask="accuracy", repetitions=1).table(), audited(ask="fairness", repetitions=1).table()]
+    """Columns and types are the same, also where a question has no number for a
+    column.
+    """
+    tables = [
+        audited(ask="accuracy", repetitions=1).table(),
+        audited(ask="fairness", repetitions=1).table(),
+    ]
     tables.append(compare_case().table())
     assert len(pl.concat(tables)) == sum(map(len, tables))
     people = improvable.datasets.care_management(2_000, seed=4).to_pandas()
@@ -96,5 +131,13 @@ def test_tables_of_different_questions_can_be_stacked() -> None:
 def test_every_shape_of_result_has_a_table(shape: dict[str, Any]) -> None:
     result = compare_case(**shape)
     components, table = result.to_dict()["repetitions"][0]["components"], result.table()
-    for name in ("kind", "utility", "group", "status_quo", "candidate", "p_value", "p_other"):
+    for name in (
+        "kind",
+        "utility",
+        "group",
+        "status_quo",
+        "candidate",
+        "p_value",
+        "p_other",
+    ):
         assert table[name].to_list() == [one[name] for one in components]

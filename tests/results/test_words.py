@@ -25,14 +25,19 @@ def compared(case: Case, **options: object) -> improvable.Comparison:
 def test_hypotheses_state_the_claim(case: Case) -> None:
     result = compared(case)
     assert result.null_hypothesis == (
-        "Compared with the status quo, the candidate fails at least one of these conditions: "
-        "it is more accurate for every group; it has a smaller gap between groups."
+        "Compared with the status quo, the candidate fails at least one of these "
+        "conditions: it is more accurate for every group; it has a smaller gap between "
+        "groups."
     )
     assert result.alternative_hypothesis == (
-        "The candidate is more accurate for every group and has a smaller gap between groups than the status quo."
+        "The candidate is more accurate for every group and has a smaller gap between "
+        "groups than the status quo."
     )
     result = compared(case, delta_accuracy={"a": 0.05, "b": -0.1}, delta_fairness=0.25)
-    assert "more accurate by over 5% for a and less accurate by no more than 10% for b" in result.null_hypothesis
+    assert (
+        "more accurate by over 5% for a and less accurate by no more than 10% for b"
+        in result.null_hypothesis
+    )
     assert "smaller by over 25%" in result.alternative_hypothesis
     result = compared(case, form="difference", delta_accuracy=0.5, delta_fairness=-0.1)
     assert "more accurate by over 0.5 for every group" in result.alternative_hypothesis
@@ -41,11 +46,14 @@ def test_hypotheses_state_the_claim(case: Case) -> None:
 
 def test_a_verdict_always_says_what_it_does_not_mean(case: Case) -> None:
     rejected, kept = (
-        compared(case, form="difference", delta_accuracy=delta, delta_fairness=delta) for delta in (-5.0, 5.0)
+        compared(case, form="difference", delta_accuracy=delta, delta_fairness=delta)
+        for delta in (-5.0, 5.0)
     )
     assert rejected.reject
     assert "REJECTED at level 0.05" in rejected.summary()
-    assert "does not say that the status quo is unlawful" in " ".join(rejected.summary().split())
+    assert "does not say that the status quo is unlawful" in " ".join(
+        rejected.summary().split()
+    )
     assert not kept.reject
     assert "NOT REJECTED" in kept.summary()
     assert "Not rejecting is no proof" in kept.summary()
@@ -54,9 +62,16 @@ def test_a_verdict_always_says_what_it_does_not_mean(case: Case) -> None:
 def test_the_summary_names_the_statistic_used_and_gives_the_other(case: Case) -> None:
     for used, unused in (("signed", "absolute"), ("absolute", "signed")):
         result = compared(case, gap=used)
-        p_other = next(one["p_other"] for one in result.facts["repetitions"][0]["components"] if one["p_other"])
+        p_other = next(
+            one["p_other"]
+            for one in result.facts["repetitions"][0]["components"]
+            if one["p_other"]
+        )
         text = " ".join(result.summary().split())
-        assert f"The {used} statistic decides; the {unused} one has p = {p_other:.4f}." in text
+        assert (
+            f"The {used} statistic decides; the {unused} one has p = {p_other:.4f}."
+            in text
+        )
 
 
 def test_the_representation_is_one_line(case: Case) -> None:
@@ -64,10 +79,18 @@ def test_the_representation_is_one_line(case: Case) -> None:
     word = "rejected" if result.reject else "not rejected"
     assert repr(result) == f"<Comparison: {word}, p = {result.p_value:.4f}, 2 groups>"
     audit = improvable.audit(
-        case.frame(), outcome="count", group="group", status_quo="now", rule="linear", features=["binary", "new"],
-        capacity=0.3, test=improvable.Test(repetitions=3, draws=200),
-    )  # fmt: skip
-    assert repr(audit).startswith(f"<Audit: {'' if audit.reject else 'not '}rejected, p ")
+        case.frame(),
+        outcome="count",
+        group="group",
+        status_quo="now",
+        rule="linear",
+        features=["binary", "new"],
+        capacity=0.3,
+        test=improvable.Test(repetitions=3, draws=200),
+    )
+    assert repr(audit).startswith(
+        f"<Audit: {'' if audit.reject else 'not '}rejected, p "
+    )
     assert repr(audit).endswith(" (lower median of 3 repetitions), 2 groups>")
 
 
@@ -95,9 +118,15 @@ def test_the_summary_gives_the_conditions_of_the_theory(case: Case) -> None:
     assert "Assumption 3 needs it above 0" in text
     assert "Theorem 2" in text
     assert "Rawlsian" in text
-    assert "within 2 standard errors of zero" in conditions_words(near(result.facts, True))
-    assert "rely on the signed one" in conditions_words(near(result.facts, True) | {"gap_statistic": "absolute"})
-    assert "3.5 standard errors from zero" in conditions_words(near(result.facts, False))
+    assert "within 2 standard errors of zero" in conditions_words(
+        near(result.facts, True)
+    )
+    assert "rely on the signed one" in conditions_words(
+        near(result.facts, True) | {"gap_statistic": "absolute"}
+    )
+    assert "3.5 standard errors from zero" in conditions_words(
+        near(result.facts, False)
+    )
 
 
 def near(facts: Facts, close: bool) -> Facts:
@@ -113,6 +142,8 @@ def test_results_print_their_summary(case: Case) -> None:
     assert str(result) == result.summary()
 
 
-@pytest.mark.parametrize("name", ["p_value", "reject", "level", "null_hypothesis", "alternative_hypothesis"])
+@pytest.mark.parametrize(
+    "name", ["p_value", "reject", "level", "null_hypothesis", "alternative_hypothesis"]
+)
 def test_results_have_one_face(case: Case, name: str) -> None:
     assert getattr(compared(case), name) is not None

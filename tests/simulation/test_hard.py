@@ -1,4 +1,6 @@
-"""Processes that break a plain bootstrap, in short: the level holds, or a caution says why it may not."""
+"""Processes that break a plain bootstrap, in short: the level holds, or a caution says
+why it may not.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from validity.study import ALPHA, repeat
 
 ERRORS = 3.5
 MOST = 0.055
-"""The level that ties may have at 5%, for choosing the reference pair on the rows tested."""
+"""The level that ties may have at 5%, for choosing the reference pair on the rows
+tested.
+"""
 QUICK = {
     "three groups, two tied": 100,
     "six groups nearly tied": 60,
@@ -30,7 +34,10 @@ def test_the_level_holds_or_a_caution_fires(name: str) -> None:
     process = next(one for one in HARD if one.name == name)
     found = repeat(lambda i: find(process, (31, i), 300), QUICK[name])
     fires = found.kinds("caution: ")
-    assert not found.below("mended", ALPHA).exceeds(ALPHA, ERRORS) or max(fires.values(), default=0.0) >= 0.93
+    assert (
+        not found.below("mended", ALPHA).exceeds(ALPHA, ERRORS)
+        or max(fires.values(), default=0.0) >= 0.93
+    )
     if process.caution:
         assert fires[process.caution] >= 0.93
 
@@ -53,7 +60,9 @@ def test_three_groups_keep_the_level_in_the_normal_limit(limit: Limit) -> None:
 
 @pytest.mark.parametrize("candidate", CANDIDATES, ids=lambda one: one.name)
 def test_ties_keep_the_level_in_the_normal_limit(candidate: Candidate) -> None:
-    """Four groups, tied at both ends: levels of .050 to .055. 4,000 tests: an error of .0035."""
+    """Four groups, tied at both ends: levels of .050 to .055. 4,000 tests: an error of
+    .0035.
+    """
     limit = next(one for one in LIMITS if one.name == "4 groups, tied at both ends")
     found = repeat(lambda i: limit.shares(candidate, (37, i), 400), 10)
     assert found.share("level 0.05 given").share > 0.07
@@ -61,7 +70,9 @@ def test_ties_keep_the_level_in_the_normal_limit(candidate: Candidate) -> None:
 
 
 @pytest.mark.parametrize("candidate", CANDIDATES, ids=lambda one: one.name)
-def test_batches_of_the_normal_limit_reject_as_often_as_the_test(candidate: Candidate) -> None:
+def test_batches_of_the_normal_limit_reject_as_often_as_the_test(
+    candidate: Candidate,
+) -> None:
     limit = THREE[0]
     fast = repeat(lambda i: limit.shares(candidate, (38, i), 400), 10)
     slow = repeat(lambda i: limit.p_values(candidate, (39, i), 300), 300)
@@ -70,9 +81,18 @@ def test_batches_of_the_normal_limit_reject_as_often_as_the_test(candidate: Cand
         assert abs(apart) < ERRORS * (0.08 * 0.92 * (1 / 4_000 + 1 / 300)) ** 0.5
 
 
-def test_the_absolute_statistic_is_wrong_at_zero_where_gaps_are_about_one_standard_error() -> None:
-    assert repeat(lambda i: absolute_at_zero(1.0, 0.9, (33, i)), 400).below("absolute", ALPHA).share > 0.15
-    right = repeat(lambda i: absolute_at_zero(6.0, 0.5, (33, i)), 400).below("absolute", ALPHA)
+def test_the_absolute_statistic_is_wrong_at_zero_where_gaps_are_about_one_standard_error() -> (  # noqa: E501
+    None
+):
+    assert (
+        repeat(lambda i: absolute_at_zero(1.0, 0.9, (33, i)), 400)
+        .below("absolute", ALPHA)
+        .share
+        > 0.15
+    )
+    right = repeat(lambda i: absolute_at_zero(6.0, 0.5, (33, i)), 400).below(
+        "absolute", ALPHA
+    )
     assert not right.exceeds(ALPHA, ERRORS)
 
 
@@ -90,7 +110,10 @@ def test_the_variance_of_a_bootstrap_t_is_the_sum_of_squared_influence_values() 
     for q in range(5):
         whole = times[q] @ load
         u = (times[q] * outcome) @ load / whole
-        influence = load[:, 1] * (outcome - u[1]) / whole[1] - load[:, 0] * (outcome - u[0]) / whole[0]
+        influence = (
+            load[:, 1] * (outcome - u[1]) / whole[1]
+            - load[:, 0] * (outcome - u[0]) / whole[0]
+        )
         assert change[q] == pytest.approx(u[1] - u[0])
         assert variance[q] == pytest.approx((times[q] * influence**2).sum())
 

@@ -17,7 +17,9 @@ SHORT = [case for case in CASES if case.name in ("two groups", "three groups tha
 
 @pytest.fixture(autouse=True)
 def small_population(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its truth errs by less than half a point, and the intervals are ten points wide."""
+    """Its truth errs by less than half a point, and the intervals are ten points
+    wide.
+    """
     intervals.population.cache_clear()
     monkeypatch.setattr(intervals, "POPULATION", 30_000)
 

@@ -1,4 +1,6 @@
-"""Levels of groups known by probability, in short; the study is benchmarks/validity/probabilities.py."""
+"""Levels of groups known by probability, in short; the study is
+benchmarks/validity/probabilities.py.
+"""
 
 import math
 from dataclasses import replace
@@ -6,7 +8,17 @@ from functools import cache
 
 import pytest
 
-from validity.probabilities import BOTH, GAMMA, KNOWN, LIKELIEST, POWERS, PROCESSES, SOME_KNOWN, WEIGHTED, WORST
+from validity.probabilities import (
+    BOTH,
+    GAMMA,
+    KNOWN,
+    LIKELIEST,
+    POWERS,
+    PROCESSES,
+    SOME_KNOWN,
+    WEIGHTED,
+    WORST,
+)
 from validity.study import Found, repeat
 
 ROWS, TIMES = 800, 40
@@ -24,9 +36,13 @@ def found(name: str, rows: int = ROWS) -> Found:
 
 
 VALID = [
-    ("linear right", (BOTH, KNOWN)), ("weighted right", (BOTH,)), ("gap, linear right", (BOTH,)),
-    ("gap, weighted right", (BOTH,)), ("households", (BOTH, WORST)), ("outside", (SOME_KNOWN, WORST)),
-]  # fmt: skip
+    ("linear right", (BOTH, KNOWN)),
+    ("weighted right", (BOTH,)),
+    ("gap, linear right", (BOTH,)),
+    ("gap, weighted right", (BOTH,)),
+    ("households", (BOTH, WORST)),
+    ("outside", (SOME_KNOWN, WORST)),
+]
 
 
 @pytest.mark.parametrize(("process", "ways"), VALID)
@@ -37,7 +53,9 @@ def test_what_is_valid_keeps_its_level(process: str, ways: tuple[str, ...]) -> N
 
 def test_weighting_alone_and_the_likeliest_group_do_not() -> None:
     samples = found("linear right")
-    assert all(samples.below(way, 0.05).share > at_most(0.05) for way in (WEIGHTED, LIKELIEST))
+    assert all(
+        samples.below(way, 0.05).share > at_most(0.05) for way in (WEIGHTED, LIKELIEST)
+    )
 
 
 def test_power_is_less_than_with_known_groups_and_not_little() -> None:

@@ -13,18 +13,30 @@ ERRORS = 3.5
 SHORT = [case for case in CASES if case.rows <= 2_000]
 
 
-@pytest.mark.parametrize("case", SHORT, ids=lambda case: f"{case.name}, {case.rows} rows, {case.what}")
+@pytest.mark.parametrize(
+    "case", SHORT, ids=lambda case: f"{case.name}, {case.rows} rows, {case.what}"
+)
 def test_bounds_cover_as_often_as_they_say(case: Case) -> None:
-    """A bound covers where the true value is not ruled out, by one p-value: no bound is looked for."""
+    """A bound covers where the true value is not ruled out, by one p-value: no bound is
+    looked for.
+    """
     with quiet():
         evidence = (case.evidence(seed, 200) for seed in range(SAMPLES))
-        parts = (parts_of(one, case.claim, case.what, case.claim.form) for one in evidence)
+        parts = (
+            parts_of(one, case.claim, case.what, case.claim.form) for one in evidence
+        )
         covered = [upper_p_value(one, case.truth) >= ALPHA for one in parts]
-    assert np.mean(covered) >= 1 - ALPHA - ERRORS * (ALPHA * (1 - ALPHA) / SAMPLES) ** 0.5
+    assert (
+        np.mean(covered) >= 1 - ALPHA - ERRORS * (ALPHA * (1 - ALPHA) / SAMPLES) ** 0.5
+    )
 
 
 def test_bounds_come_near_the_truth_as_rows_grow() -> None:
-    few, many = (coverage(case, 40, draws=200) for case in CASES if case.name == "two groups" and case.rows != 1_000)
+    few, many = (
+        coverage(case, 40, draws=200)
+        for case in CASES
+        if case.name == "two groups" and case.rows != 1_000
+    )
     assert few[2] < 0.6
     assert (many[2], many[1] < 0.2) == (1, True)
 
@@ -34,4 +46,6 @@ def test_the_true_value_is_the_largest_cut_that_keeps_every_condition() -> None:
     assert true_delta(two, Claim(), "fairness") == pytest.approx(0.25)
     assert true_delta(two, Claim(), "accuracy") == pytest.approx(0.05 / 0.7)
     assert true_delta(two[:, ::-1], Claim(), "fairness") == -np.inf
-    assert true_delta(two[:, ::-1], Claim(ask="fairness"), "fairness") == pytest.approx(-1 / 3)
+    assert true_delta(two[:, ::-1], Claim(ask="fairness"), "fairness") == pytest.approx(
+        -1 / 3
+    )

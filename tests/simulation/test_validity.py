@@ -1,4 +1,6 @@
-"""The validity study in short, and the checks that it stands on; `benchmarks/validity` has the long one."""
+"""The validity study in short, and the checks that it stands on; `benchmarks/validity`
+has the long one.
+"""
 
 import json
 from pathlib import Path
@@ -24,7 +26,9 @@ MARGIN = ERRORS * (ALPHA * (1 - ALPHA) / SAMPLES) ** 0.5
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=lambda process: process.name)
-def test_the_null_holds_with_equality_and_the_alternative_is_an_improvement(process: Process) -> None:
+def test_the_null_holds_with_equality_and_the_alternative_is_an_improvement(
+    process: Process,
+) -> None:
     slack = {}
     for kind, truth in (("null", process.null), ("alternative", process.alternative)):
         before, after = np.array([*process.reached(truth).values()]).T
@@ -40,9 +44,16 @@ def test_drawn_rows_have_the_utilities_of_the_population(process: Process) -> No
     status_quo, candidate = process.algorithms()
     with quiet():
         result = flat_compare(
-            frame, outcome="outcome", group="group", status_quo=status_quo, candidate=candidate, draws=100, n_jobs=1,
-            direction="as stated", **process.options(),
-        )  # fmt: skip
+            frame,
+            outcome="outcome",
+            group="group",
+            status_quo=status_quo,
+            candidate=candidate,
+            draws=100,
+            n_jobs=1,
+            direction="as stated",
+            **process.options(),
+        )
     values, drawn = result.evidence.values[0][:, 0], result.evidence.drawn[0][:, :, 0]
     truth = np.array([process.reached(process.null)[group] for group in result.groups])
     assert (np.abs(values - truth) < 5 * drawn.std(axis=0)).all()
@@ -62,10 +73,20 @@ def test_rows_of_the_application_have_the_gap_asked_for() -> None:
 def test_one_comparison_has_the_p_values_of_both_gap_statistics() -> None:
     process = by_name("gap turned round")
     frame = process.draw(np.random.default_rng(3), 600, process.alternative)
-    common: dict[str, Any] = {"outcome": "outcome", "group": "group", "status_quo": "now", "candidate": "new"}
-    by_gap = {gap: flat_compare(frame, **common, gap=gap, draws=300) for gap in ("signed", "absolute")}
+    common: dict[str, Any] = {
+        "outcome": "outcome",
+        "group": "group",
+        "status_quo": "now",
+        "candidate": "new",
+    }
+    by_gap = {
+        gap: flat_compare(frame, **common, gap=gap, draws=300)
+        for gap in ("signed", "absolute")
+    }
     for result in by_gap.values():
-        assert p_values(result.assessment) == {gap: one.p_value for gap, one in by_gap.items()}
+        assert p_values(result.assessment) == {
+            gap: one.p_value for gap, one in by_gap.items()
+        }
 
 
 @pytest.mark.parametrize("name", ["gap", "nearly fair", "three groups, gap"])
@@ -73,10 +94,15 @@ def test_the_fast_path_equals_compare(name: str) -> None:
     process = by_name(name)
     frame = process.draw(np.random.default_rng(4), 800, process.null)
     slow = improvable.compare(
-        frame, outcome="outcome", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=300),
+        frame,
+        outcome="outcome",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=300),
         seed=5,
         claim=improvable.Claim(delta_fairness=process.delta_fairness),
-    )  # fmt: skip
+    )
     sample = selected_of(frame, slow.groups)
     claim = Claim(delta_fairness=process.delta_fairness)
     fast = fast_assessment(sample, None, claim, np.random.SeedSequence(5), 300)
@@ -86,12 +112,26 @@ def test_the_fast_path_equals_compare(name: str) -> None:
 
 def test_the_fast_path_equals_audit_of_a_fixed_candidate() -> None:
     process = by_name("gap")
-    frame = process.draw(np.random.default_rng(6), 2_400, process.null).with_row_index("row")
+    frame = process.draw(np.random.default_rng(6), 2_400, process.null).with_row_index(
+        "row"
+    )
     slow = flat_audit(
-        frame, outcome="outcome", group="group", status_quo="now", rule=Given("new"), features=["new"], repetitions=5,
-        draws=200, seed=7, delta_fairness=0.2, row_id="row", scheme="split",
-    )  # fmt: skip
-    fast = fast_audit(selected_of(frame, slow.groups), Claim(delta_fairness=0.2), 7, 5, 200)
+        frame,
+        outcome="outcome",
+        group="group",
+        status_quo="now",
+        rule=Given("new"),
+        features=["new"],
+        repetitions=5,
+        draws=200,
+        seed=7,
+        delta_fairness=0.2,
+        row_id="row",
+        scheme="split",
+    )
+    fast = fast_audit(
+        selected_of(frame, slow.groups), Claim(delta_fairness=0.2), 7, 5, 200
+    )
     assert not any(repetition.counts["corrections"] for repetition in slow.repetitions)
     assert [p_values(repetition) for repetition in fast] == [
         p_values(repetition.assessment) for repetition in slow.repetitions
@@ -101,13 +141,25 @@ def test_the_fast_path_equals_audit_of_a_fixed_candidate() -> None:
 def test_both_schemes_are_those_of_audits() -> None:
     found = levels.rule_found(processes.IMPROVABLE, "linear", 500, (8, 0), 100)
     for scheme in SCHEMES:
-        result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme)
-        alone = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme, repetitions=1)
+        result = levels.rule_once(
+            processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme
+        )
+        alone = levels.rule_once(
+            processes.IMPROVABLE,
+            "linear",
+            500,
+            (8, 0),
+            100,
+            scheme=scheme,
+            repetitions=1,
+        )
         assert (found[scheme] < result.level) == result.reject
         assert found[scheme] == result.p_value
         assert alone.p_value == result.repetitions[0].p_value
         assert alone.level == ALPHA
-    result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, gap="absolute")
+    result = levels.rule_once(
+        processes.IMPROVABLE, "linear", 500, (8, 0), 100, gap="absolute"
+    )
     assert found["absolute"] == result.p_value
 
 
@@ -144,7 +196,9 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
     )
     for unit in (one for units in run_study.STUDIES.values() for one in units):
         made = {name: rng.random(50).tolist() for name in (*ways, *more)}
-        path_of(tmp_path, unit).write_text(json.dumps({"samples": 50, "seconds": 1.0, "values": made}))
+        path_of(tmp_path, unit).write_text(
+            json.dumps({"samples": 50, "seconds": 1.0, "values": made})
+        )
     page = tmp_path / "evidence" / "page.md"
     page.parent.mkdir()
     run_study.main(["--page", "--kept", str(tmp_path), "--out", str(page)])
@@ -152,49 +206,77 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
     cases: list[Any] = [*PROCESSES, *hard.HARD, *CODE, *NAMED]
     names = [one.name for one in cases]
     assert [name for name in names if f"| {name} |" not in text] == []
-    assert (tmp_path / "pictures" / run_study.PICTURE).read_text().count("<circle") == 100
+    assert (tmp_path / "pictures" / run_study.PICTURE).read_text().count(
+        "<circle"
+    ) == 100
 
 
 def test_a_section_that_was_not_run_stays_as_it_is(tmp_path: Path) -> None:
     """With what the head of the page says of it."""
     point = "- Few rows break it; [below](#ties-and-so-on) says how."
-    section = "## Where a plain bootstrap breaks\n\nIt was 0.123.\n\n### Ties, and so on\n\nThey break it."
+    section = (
+        "## Where a plain bootstrap breaks\n\nIt was 0.123.\n\n### Ties, and so on\n\n"
+        "They break it."
+    )
     gone = "## Another\n\nOf no study."
     out = tmp_path / "page.md"
-    out.write_text(f"# Title\n\n## What it says\n\n- Something else.\n{point}\n\n{section}\n\n{gone}\n")
+    out.write_text(
+        "# Title\n\n## What it says\n\n- Something "
+        f"else.\n{point}\n\n{section}\n\n{gone}\n"
+    )
     (unit,) = [one for one in run_study.STUDIES["tiny"] if one.name == "tiny gap/15"]
     for one in run_study.STUDIES["tiny"]:
         made = {"alone": [0.01] * 30, "whole": [0.2] * 30}
-        path_of(tmp_path, one).write_text(json.dumps({"samples": 30, "seconds": 1.0, "values": made}))
+        path_of(tmp_path, one).write_text(
+            json.dumps({"samples": 30, "seconds": 1.0, "values": made})
+        )
     run_study.main(["--page", "--kept", str(tmp_path), "--out", str(out)])
     text = out.read_text()
     assert section in text
     assert point in text
     assert f"{unit.name.replace('/', ' with about ')} selected" in text
-    assert not any(words in text for words in ("Something else", "Of no study", "## One comparison"))
+    assert not any(
+        words in text
+        for words in ("Something else", "Of no study", "## One comparison")
+    )
     run_study.main(["--page", "--kept", str(tmp_path), "--out", str(out)])
     assert out.read_text() == text
 
 
 @pytest.mark.paper("Theorem 1")
 @pytest.mark.parametrize(
-    "name", ["gap turned round", "near-identical", "tiny group, accuracy", "tiny group, gap", "heavy ties"]
+    "name",
+    [
+        "gap turned round",
+        "near-identical",
+        "tiny group, accuracy",
+        "tiny group, gap",
+        "heavy ties",
+    ],
 )
 def test_the_level_of_compare(name: str) -> None:
     process = by_name(name)
-    found = repeat(lambda i: levels.compare_found(process, process.null, (21, i)), SAMPLES)
+    found = repeat(
+        lambda i: levels.compare_found(process, process.null, (21, i)), SAMPLES
+    )
     assert found.below("signed", ALPHA).share <= ALPHA + MARGIN
 
 
-def test_a_claim_of_near_fairness_is_false_too_often_by_the_absolute_statistic_and_not_by_the_signed_one() -> None:
+def test_a_claim_of_near_fairness_is_false_too_often_by_the_absolute_statistic_and_not_by_the_signed_one() -> (  # noqa: E501
+    None
+):
     process = by_name("nearly fair")
-    found = repeat(lambda i: levels.compare_found(process, process.null, (22, i)), SAMPLES)
+    found = repeat(
+        lambda i: levels.compare_found(process, process.null, (22, i)), SAMPLES
+    )
     assert found.below("signed", ALPHA).share <= ALPHA + MARGIN
     assert found.below("absolute", ALPHA).share > ALPHA + MARGIN
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_the_level_of_both_gap_statistics_at_the_size_of_the_application(turned: bool) -> None:
+def test_the_level_of_both_gap_statistics_at_the_size_of_the_application(
+    turned: bool,
+) -> None:
     found = repeat(lambda i: levels.gap_found(0.8, turned, (23, i)), SAMPLES)
     assert found.below("signed alone", ALPHA).share <= ALPHA + MARGIN
     assert found.below("absolute alone", ALPHA).share > ALPHA + MARGIN
@@ -208,20 +290,34 @@ def test_the_level_of_the_signed_statistic_in_an_audit_of_the_application() -> N
 @pytest.mark.paper("Corollary 1")
 @pytest.mark.parametrize("rule", ["ridge:10", "aim"])
 def test_the_level_of_audit_where_every_candidate_ties_for_one_group(rule: str) -> None:
-    found = repeat(lambda i: levels.rule_found(processes.TIED, rule, 300, (25, i), 200, repetitions=3), 4)
+    found = repeat(
+        lambda i: levels.rule_found(
+            processes.TIED, rule, 300, (25, i), 200, repetitions=3
+        ),
+        4,
+    )
     for way, level in WAYS.items():
         assert not level(found).exceeds(ALPHA, ERRORS), way
 
 
 @pytest.mark.parametrize("rule", ["linear", "logistic", "forest:5"])
 def test_no_rule_improves_on_the_best_decision_there_is(rule: str) -> None:
-    found = repeat(lambda i: levels.rule_found(processes.OPTIMAL, rule, 400, (26, i), 200), 6)
+    found = repeat(
+        lambda i: levels.rule_found(processes.OPTIMAL, rule, 400, (26, i), 200), 6
+    )
     for scheme in SCHEMES:
         assert found.below(scheme, ALPHA / 2).share == 0
 
 
 @pytest.mark.paper("Theorem 2")
 def test_power_where_an_improvement_exists() -> None:
-    found = repeat(lambda i: levels.rule_found(processes.IMPROVABLE, "linear", 1_500, (27, i), 200), 8)
+    found = repeat(
+        lambda i: levels.rule_found(
+            processes.IMPROVABLE, "linear", 1_500, (27, i), 200
+        ),
+        8,
+    )
     assert found.below("split", ALPHA / 2).share > 0.5
-    assert found.below("forward", ALPHA / 2).share >= found.below("split", ALPHA / 2).share
+    assert (
+        found.below("forward", ALPHA / 2).share >= found.below("split", ALPHA / 2).share
+    )

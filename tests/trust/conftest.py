@@ -15,12 +15,16 @@ def furnished_room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made once; tests work in a copy."""
     place = tmp_path_factory.mktemp("room")
     people = improvable.datasets.care_management(3_000, seed=4)
-    people = people.select("gagne_sum_t", "race", "risk_score_t", "gagne_sum_tm1", "dem_female", "cost_t")
+    people = people.select(
+        "gagne_sum_t", "race", "risk_score_t", "gagne_sum_tm1", "dem_female", "cost_t"
+    )
     people.write_csv(place / "people.csv")
     people.reverse().write_parquet(place / "people.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        assert run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
+        assert (
+            run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
+        )
     return place
 
 

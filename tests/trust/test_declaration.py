@@ -14,15 +14,38 @@ from improvable.question.settings import SETTINGS, Settings, section_keys
 from improvable.trust.seal import protocol_text, read_protocol, write_protocol
 
 FULL = Settings(
-    outcome="y", group=["g", "h"], status_quo=improvable.threshold("s", capacity=0.1),
-    rule="tournament:linear,ridge:10", features=["a*", "b"], exclude=["c"], target="t",
+    outcome="y",
+    group=["g", "h"],
+    status_quo=improvable.threshold("s", capacity=0.1),
+    rule="tournament:linear,ridge:10",
+    features=["a*", "b"],
+    exclude=["c"],
+    target="t",
     accuracy=["calibration", "selection_rate"],
-    fairness=["calibration:z"], delta_accuracy={"x": 0.1, "y": 0.0}, delta_fairness=0.2, form="difference",
-    gap="absolute", protected=["x"], groups=["x", "y"], cross=True, min_group=5, small="pool",
-    weight="w", cluster="c", scheme="split", repetitions=9, train_fraction=0.3,
-    draws=500, alpha=0.1, capacity=0.2, monotone={"a1": "+"}, selection_gap=0.05, group_blind=False, seed=4,
+    fairness=["calibration:z"],
+    delta_accuracy={"x": 0.1, "y": 0.0},
+    delta_fairness=0.2,
+    form="difference",
+    gap="absolute",
+    protected=["x"],
+    groups=["x", "y"],
+    cross=True,
+    min_group=5,
+    small="pool",
+    weight="w",
+    cluster="c",
+    scheme="split",
+    repetitions=9,
+    train_fraction=0.3,
+    draws=500,
+    alpha=0.1,
+    capacity=0.2,
+    monotone={"a1": "+"},
+    selection_gap=0.05,
+    group_blind=False,
+    seed=4,
     drop_missing=True,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
@@ -30,8 +53,18 @@ FULL = Settings(
     [
         FULL,
         Settings(outcome="y", group="g", status_quo="d"),
-        Settings(outcome="y", group="g", status_quo=improvable.threshold("s", above=4), overall="population"),
-        Settings(outcome='od"d\\\n', group="g\t\x7f", status_quo="d", overall={"a": 0.5, "b": 0.5}),
+        Settings(
+            outcome="y",
+            group="g",
+            status_quo=improvable.threshold("s", above=4),
+            overall="population",
+        ),
+        Settings(
+            outcome='od"d\\\n',
+            group="g\t\x7f",
+            status_quo="d",
+            overall={"a": 0.5, "b": 0.5},
+        ),
     ],
 )
 def test_a_protocol_survives_its_file(chosen: Settings, tmp_path: Path) -> None:
@@ -48,24 +81,35 @@ def test_a_protocol_survives_its_file(chosen: Settings, tmp_path: Path) -> None:
 def test_any_column_name_can_be_declared(name: str) -> None:
     import tomllib
 
-    declared = declare(Settings(outcome=name, group=[f"{name}!"], status_quo=f"{name}?"))
+    declared = declare(
+        Settings(outcome=name, group=[f"{name}!"], status_quo=f"{name}?")
+    )
     assert declared is not None
     assert tomllib.loads(protocol_text(declared)) == declared
 
 
 def test_every_setting_is_in_a_section() -> None:
     named = {
-        setting.name for section in SECTIONS if section != "status_quo" for setting in section_keys(section).values()
+        setting.name
+        for section in SECTIONS
+        if section != "status_quo"
+        for setting in section_keys(section).values()
     }
     assert named == set(SETTINGS) - {"status_quo", "challenge", "seal", "engine"}
 
 
 def test_defaults_written_or_not_are_the_same_protocol() -> None:
-    short = {"columns": {"outcome": "y", "group": "g"}, "status_quo": {"decision": "d"}, "rule": {"name": "forest"}}
+    short = {
+        "columns": {"outcome": "y", "group": "g"},
+        "status_quo": {"decision": "d"},
+        "rule": {"name": "forest"},
+    }
     complete = declare(from_declaration(short))
     assert complete is not None
     assert digest_of(short) == digest_of(complete)
-    assert digest_of(short) == digest_of(short | {"test": {"seed": 7}}), "a seed is not part of what is declared"
+    assert digest_of(short) == digest_of(short | {"test": {"seed": 7}}), (
+        "a seed is not part of what is declared"
+    )
     assert digest_of(short) != digest_of(short | {"test": {"draws": 9_999}})
 
 
@@ -73,7 +117,12 @@ def test_defaults_written_or_not_are_the_same_protocol() -> None:
     "chosen",
     [
         Settings(outcome="y", group="g", status_quo=lambda rows: rows["s"] > 1),
-        Settings(outcome="y", group="g", status_quo="d", accuracy=improvable.UTILITIES["calibration"]),
+        Settings(
+            outcome="y",
+            group="g",
+            status_quo="d",
+            accuracy=improvable.UTILITIES["calibration"],
+        ),
         Settings(outcome="y", group="g", status_quo="d", rule=object()),
     ],
 )
@@ -92,18 +141,36 @@ GOOD: dict[str, Any] = {
     ("change", "words"),
     [
         ({"colums": {}}, r"no section \[colums\]. Did you mean 'columns'"),
-        ({"rule": {"name": "linear", "feature": ["a"]}}, "no key 'feature'. Did you mean 'features'"),
+        (
+            {"rule": {"name": "linear", "feature": ["a"]}},
+            "no key 'feature'. Did you mean 'features'",
+        ),
         ({"columns": {"group": ["g"]}}, r"does not say \[columns\] outcome"),
-        ({"status_quo": {"decision": "d", "score": "s"}}, r"\[status_quo\] has decision, score"),
+        (
+            {"status_quo": {"decision": "d", "score": "s"}},
+            r"\[status_quo\] has decision, score",
+        ),
         ({"status_quo": {}}, r"\[status_quo\] has nothing"),
-        ({"test": {"repetitions": "seven"}}, "repetitions is 'seven'. It must be a whole number"),
+        (
+            {"test": {"repetitions": "seven"}},
+            "repetitions is 'seven'. It must be a whole number",
+        ),
         ({"test": {"repetitions": True}}, "repetitions is True"),
-        ({"test": {"train_fraction": 0.3}}, "train_fraction goes with scheme = 'split'"),
+        (
+            {"test": {"train_fraction": 0.3}},
+            "train_fraction goes with scheme = 'split'",
+        ),
         ({"groups": {"cross": "yes"}}, "cross is 'yes'. It must be true or false"),
-        ({"columns": {"outcome": ["y"], "group": ["g"]}}, r"outcome is \['y'\]. It must be text"),
+        (
+            {"columns": {"outcome": ["y"], "group": ["g"]}},
+            r"outcome is \['y'\]. It must be text",
+        ),
         ({"claim": {"delta_accuracy": [0.1]}}, r"delta_accuracy is \[0.1\]"),
         ({"test": 3}, "'test' is not a section"),
-        ({"test": {"strip": True}}, r"\[test\] has no key 'strip'. Write it in \[read\]."),
+        (
+            {"test": {"strip": True}},
+            r"\[test\] has no key 'strip'. Write it in \[read\].",
+        ),
     ],
 )
 def test_a_wrong_protocol_is_one_line(change: dict[str, Any], words: str) -> None:
@@ -112,7 +179,9 @@ def test_a_wrong_protocol_is_one_line(change: dict[str, Any], words: str) -> Non
 
 
 @pytest.mark.parametrize("key", ["folds", "combine", "tolerance", "most_splits"])
-def test_a_protocol_that_names_folds_says_why_they_are_gone_and_what_to_use(key: str) -> None:
+def test_a_protocol_that_names_folds_says_why_they_are_gone_and_what_to_use(
+    key: str,
+) -> None:
     with pytest.raises(improvable.OptionError) as refused:
         from_declaration(GOOD | {"test": {key: 2}})
     words = str(refused.value)
@@ -123,7 +192,9 @@ def test_a_protocol_that_names_folds_says_why_they_are_gone_and_what_to_use(key:
 
 
 def test_a_sealed_protocol_has_no_seed() -> None:
-    with pytest.raises(improvable.OptionError, match="seed is in a protocol that is sealed"):
+    with pytest.raises(
+        improvable.OptionError, match="seed is in a protocol that is sealed"
+    ):
         from_declaration(GOOD | {"test": {"seed": 3}}, challenge="docket")
 
 

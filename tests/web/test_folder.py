@@ -14,7 +14,15 @@ from starlette.types import Message
 from improvable.datasets import diabetes_screening
 from improvable.errors import DataError
 from improvable.web import app, jobs
-from improvable.web.files import PAGE, Folder, find_case, keep, list_cases, open_case, receive
+from improvable.web.files import (
+    PAGE,
+    Folder,
+    find_case,
+    keep,
+    list_cases,
+    open_case,
+    receive,
+)
 from improvable.web.jobs import Jobs
 
 
@@ -34,7 +42,16 @@ def test_only_data_files_inside_are_listed(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../secret.csv", "link.csv", "notes.md", "", "/etc/passwd", "loans.csv/", "x\x00.csv"]
+    "name",
+    [
+        "../secret.csv",
+        "link.csv",
+        "notes.md",
+        "",
+        "/etc/passwd",
+        "loans.csv/",
+        "x\x00.csv",
+    ],
 )
 def test_no_other_path_is_data(folder: Folder, name: str) -> None:
     with pytest.raises(DataError, match="no data file"):
@@ -52,7 +69,9 @@ def test_no_other_path_is_data(folder: Folder, name: str) -> None:
         ("a\x1b[2J.csv", "a[2J.csv"),
     ],
 )
-def test_a_file_that_arrives_is_named_within(folder: Folder, given: str, kept: str) -> None:
+def test_a_file_that_arrives_is_named_within(
+    folder: Folder, given: str, kept: str
+) -> None:
     assert folder.new_name(given) == kept
 
 
@@ -61,7 +80,9 @@ def test_a_file_that_is_no_data_is_refused(folder: Folder) -> None:
         folder.new_name("run.exe")
 
 
-def test_audits_have_folders_of_their_own_and_only_those_are_found(folder: Folder) -> None:
+def test_audits_have_folders_of_their_own_and_only_those_are_found(
+    folder: Folder,
+) -> None:
     first, second = open_case(folder, "loans.csv"), open_case(folder, "loans.csv")
     assert (first.name, second.name) == ("loans-1", "loans-2")
     assert {case.name for case in list_cases(folder)} == {"loans-1", "loans-2"}
@@ -77,14 +98,29 @@ def test_another_answer_drops_what_rested_on_the_last(folder: Folder) -> None:
     case.answer(question={"rule": "linear"})
     assert not case.has("look.json")
     assert case.answers == {
-        "file": "loans.csv", "page": PAGE, "roles": {"a": "outcome"}, "question": {"rule": "linear"}
-    }  # fmt: skip
+        "file": "loans.csv",
+        "page": PAGE,
+        "roles": {"a": "outcome"},
+        "question": {"rule": "linear"},
+    }
 
 
-def test_answers_to_the_questions_of_an_earlier_version_are_asked_again(folder: Folder) -> None:
-    """Until then one good value stood for all columns, and could mean the opposite in one of them."""
+def test_answers_to_the_questions_of_an_earlier_version_are_asked_again(
+    folder: Folder,
+) -> None:
+    """Until then one good value stood for all columns, and could mean the opposite in
+    one of them.
+    """
     case = open_case(folder, "loans.csv")
-    case.write("answers.json", {"file": "loans.csv", "roles": {"a": "outcome"}, "positive": "yes", "question": {}})
+    case.write(
+        "answers.json",
+        {
+            "file": "loans.csv",
+            "roles": {"a": "outcome"},
+            "positive": "yes",
+            "question": {},
+        },
+    )
     assert case.answers == {"file": "loans.csv", "page": PAGE}
 
 
@@ -95,13 +131,22 @@ def test_uploads_of_one_name_at_the_same_time_are_all_kept(folder: Folder) -> No
     with ThreadPoolExecutor(16) as pool:
         names = [*pool.map(send, range(48))]
     assert len(set(names)) == 48
-    assert {(folder.root / name).read_text() for name in names} == {f"a\n{i}\n" for i in range(48)}
+    assert {(folder.root / name).read_text() for name in names} == {
+        f"a\n{i}\n" for i in range(48)
+    }
 
 
-def test_what_the_page_keeps_is_readable_by_its_owner_alone(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The address with the token is in a file that leads to it, not on the browser's command line."""
+def test_what_the_page_keeps_is_readable_by_its_owner_alone(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address with the token is in a file that leads to it, not on the browser's
+    command line.
+    """
     home = open_case(folder, "loans.csv").home
-    assert [stat.S_IMODE(place.stat().st_mode) for place in (folder.audits, home)] == [0o700, 0o700]
+    assert [stat.S_IMODE(place.stat().st_mode) for place in (folder.audits, home)] == [
+        0o700,
+        0o700,
+    ]
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     file = app.open_browser("http://127.0.0.1:1/?token=secret", folder)
@@ -114,15 +159,30 @@ def test_no_file_of_the_folder_is_run(folder: Folder) -> None:
     """A module that bears a library's name, and a rule that is code."""
     (folder.root / "polars.py").write_text("raise SystemExit('it ran')")
     (folder.root / "their_rule.py").write_text("raise SystemExit('it ran')")
-    people = diabetes_screening().select("diabetes", "sex", "guideline", "age", "bmi").drop_nulls()
+    people = (
+        diabetes_screening()
+        .select("diabetes", "sex", "guideline", "age", "bmi")
+        .drop_nulls()
+    )
     people.head(1_500).write_csv(folder.root / "people.csv")
-    words = ["check", "people.csv", "--outcome", "diabetes", "--group", "sex", "--decision", "guideline"]
+    words = [
+        "check",
+        "people.csv",
+        "--outcome",
+        "diabetes",
+        "--group",
+        "sex",
+        "--decision",
+        "guideline",
+    ]
     checked = asyncio.run(jobs.run(words, folder.root))
     assert checked.code == 0, checked.err
     checked = asyncio.run(jobs.run([*words, "--rule", "their_rule:rule"], folder.root))
     assert checked.code == 2
     assert "it ran" not in checked.err
-    assert "the code of the rule's module" in checked.refusal, "it is not even on the path"
+    assert "the code of the rule's module" in checked.refusal, (
+        "it is not even on the path"
+    )
 
 
 def test_a_log_is_not_written_through_a_link(folder: Folder, tmp_path: Path) -> None:
@@ -146,15 +206,26 @@ def send(folder: Folder, body: bytes, **headers: str) -> str:
     async def pieces() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    named = {"content-type": "multipart/form-data; boundary=B", "content-length": str(len(body)), **headers}
+    named = {
+        "content-type": "multipart/form-data; boundary=B",
+        "content-length": str(len(body)),
+        **headers,
+    }
     scope = {
-        "type": "http", "method": "POST", "path": "/upload", "query_string": b"", "app": app.make_app(folder),
+        "type": "http",
+        "method": "POST",
+        "path": "/upload",
+        "query_string": b"",
+        "app": app.make_app(folder),
         "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-    }  # fmt: skip
+    }
     return asyncio.run(receive(Request(scope, pieces), folder))
 
 
-UPLOAD = b'--B\r\nContent-Disposition: form-data; name="upload"; filename="new.csv"\r\n\r\na\n1\n\r\n--B--\r\n'
+UPLOAD = (
+    b'--B\r\nContent-Disposition: form-data; name="upload"; filename="new.csv"\r\n\r\n'
+    b"a\n1\n\r\n--B--\r\n"
+)
 
 
 def test_a_file_arrives_whole_or_is_refused(folder: Folder) -> None:
@@ -166,4 +237,9 @@ def test_a_file_arrives_whole_or_is_refused(folder: Folder) -> None:
         send(folder, UPLOAD, **{"content-length": str(5 << 30)})
     with pytest.raises(DataError, match="the file did not arrive"):
         send(folder, b"--B\r\nnot a form\r\n")
-    assert sorted(path.name for path in folder.root.iterdir()) == ["link.csv", "loans.csv", "new.csv", "notes.md"]
+    assert sorted(path.name for path in folder.root.iterdir()) == [
+        "link.csv",
+        "loans.csv",
+        "new.csv",
+        "notes.md",
+    ]

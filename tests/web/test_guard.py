@@ -23,7 +23,9 @@ class Asker:
         self.reached += 1
         await PlainTextResponse("inside")(scope, receive, send)
 
-    def ask(self, path: str = "/", query: str = "", method: str = "GET", **headers: str) -> tuple[int, dict[str, str]]:
+    def ask(
+        self, path: str = "/", query: str = "", method: str = "GET", **headers: str
+    ) -> tuple[int, dict[str, str]]:
         sent: list[Message] = []
 
         async def send(message: Message) -> None:
@@ -34,11 +36,18 @@ class Asker:
 
         named = {"host": HOST, **headers}
         scope: dict[str, Any] = {
-            "type": "http", "method": method, "path": path, "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-        }  # fmt: skip
+            "type": "http",
+            "method": method,
+            "path": path,
+            "query_string": query.encode(),
+            "headers": [
+                (name.encode(), value.encode()) for name, value in named.items()
+            ],
+        }
         asyncio.run(self.guard(scope, receive, send))
-        return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return sent[0]["status"], {
+            name.decode(): value.decode() for name, value in sent[0]["headers"]
+        }
 
     def enter(self) -> str:
         status, headers = self.ask("/", "token=the-token")
@@ -49,7 +58,11 @@ class Asker:
 def test_the_token_becomes_a_strict_cookie_once() -> None:
     asker = Asker()
     status, headers = asker.ask("/history", "token=the-token&ledger=a.csv")
-    assert (status, headers["location"], asker.reached) == (303, "/history?ledger=a.csv", 0)
+    assert (status, headers["location"], asker.reached) == (
+        303,
+        "/history?ledger=a.csv",
+        0,
+    )
     cookie = headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
@@ -77,7 +90,17 @@ def test_a_forged_cookie_is_refused() -> None:
     assert asker.ask("/", cookie="\x00;;=")[0] == 403
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8123", "127.0.0.1", "127.0.0.1:80", "[::1]:8123", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8123",
+        "127.0.0.1",
+        "127.0.0.1:80",
+        "[::1]:8123",
+        "",
+    ],
+)
 def test_another_host_is_refused_even_with_the_cookie(host: str) -> None:
     asker = Asker()
     cookie = asker.enter()
@@ -86,19 +109,33 @@ def test_another_host_is_refused_even_with_the_cookie(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", [None, "null", "http://evil.example", "https://127.0.0.1:8123", "http://127.0.0.1:1"]
+    "origin",
+    [
+        None,
+        "null",
+        "http://evil.example",
+        "https://127.0.0.1:8123",
+        "http://127.0.0.1:1",
+    ],
 )
 def test_another_origin_may_change_nothing(origin: str | None) -> None:
     asker = Asker()
     headers = {"cookie": asker.enter()} | ({} if origin is None else {"origin": origin})
     assert asker.ask("/open", method="POST", **headers)[0] == 403
     assert not asker.reached
-    assert asker.ask("/open", method="POST", **headers | {"origin": f"http://{HOST}"})[0] == 200
+    assert (
+        asker.ask("/open", method="POST", **headers | {"origin": f"http://{HOST}"})[0]
+        == 200
+    )
 
 
 def test_every_answer_has_the_headers() -> None:
     asker = Asker()
-    for _, headers in (asker.ask("/"), asker.ask("/", host="evil.example"), asker.ask("/", cookie=asker.enter())):
+    for _, headers in (
+        asker.ask("/"),
+        asker.ask("/", host="evil.example"),
+        asker.ask("/", cookie=asker.enter()),
+    ):
         assert headers["content-security-policy"] == PAGE_POLICY
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == "no-store"

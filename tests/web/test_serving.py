@@ -14,7 +14,9 @@ import pytest
 @pytest.mark.parametrize("signals", [1, 2])
 def test_interrupting_the_server_is_one_line(signals: int, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "improvable", "serve", str(tmp_path), "--no-browser"]
-    server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert server.stdout is not None
     found = re.match(r"Open http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
     assert found
@@ -35,5 +37,7 @@ def _interrupt(server: "subprocess.Popen[str]", times: int) -> tuple[str, str]:
 
 def test_the_extra_brings_what_the_page_offers() -> None:
     """It reads Excel, and hands out the report as PDF and Word."""
-    declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    declared = tomllib.loads(
+        (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    )["project"]
     assert "improvable[excel,pdf,word]" in declared["optional-dependencies"]["web"]

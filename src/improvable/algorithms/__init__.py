@@ -1,1 +1,3 @@
-"""What decides: decisions, cutoffs, models, constraints, and the rules that find candidates."""
+"""What decides: decisions, cutoffs, models, constraints, and the rules that find
+candidates.
+"""

@@ -1,7 +1,9 @@
-"""What decides: a column, a thresholded score, a fitted model, a function of the rows, a mixture of several.
+"""What decides: a column, a thresholded score, a fitted model, a function of the rows,
+a mixture of several.
 
-Every algorithm has ``decide(frame)``. What still needs training rows to be complete (a score whose
-threshold is a quantile) has ``prepare(rows)`` and gives the complete algorithm.
+Every algorithm has ``decide(frame)``. What still needs training rows to be complete (a
+score whose threshold is a quantile) has ``prepare(rows)`` and gives the complete
+algorithm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +15,13 @@ import numpy as np
 from improvable._typing import FloatArray
 from improvable.algorithms import models
 from improvable.algorithms.models import FittedModel, LinearClassifier, RowFunction
-from improvable.algorithms.thresholds import ScoreColumn, Threshold, ThresholdedScore, TieBreaking, threshold
+from improvable.algorithms.thresholds import (
+    ScoreColumn,
+    Threshold,
+    ThresholdedScore,
+    TieBreaking,
+    threshold,
+)
 from improvable.data.columns import Reads
 from improvable.data.frame import FrameLike, Rows, read_rows
 from improvable.data.keys import Keying
@@ -44,7 +52,8 @@ class DecisionColumn:
 
 
 def as_algorithm(spec: Any) -> Algorithm | Threshold:
-    """A column of decisions, a threshold, a fitted model, a function of the rows, or an object that decides.
+    """A column of decisions, a threshold, a fitted model, a function of the rows, or an
+    object that decides.
 
     A mapping is an algorithm in writing, as in a protocol.
 
@@ -57,22 +66,46 @@ def as_algorithm(spec: Any) -> Algorithm | Threshold:
         return DecisionColumn(spec)
     if isinstance(spec, Mapping):
         check_written(spec, "an algorithm in writing")
-        return DecisionColumn(spec["decision"]) if "decision" in spec else threshold(**spec)
-    if isinstance(spec, Threshold | ThresholdedScore | DecisionColumn | FittedModel | LinearClassifier | RowFunction):
+        return (
+            DecisionColumn(spec["decision"])
+            if "decision" in spec
+            else threshold(**spec)
+        )
+    if isinstance(
+        spec,
+        Threshold
+        | ThresholdedScore
+        | DecisionColumn
+        | FittedModel
+        | LinearClassifier
+        | RowFunction,
+    ):
         return spec
     if hasattr(spec, "predict") and not hasattr(spec, "decide"):
         return models.fitted_model(spec)
     if hasattr(spec, "decide") or callable(spec):
         return RowFunction(getattr(spec, "decide", spec))
-    how = "Give a column of decisions, threshold(...), a fitted scikit-learn model or a function of the rows."
+    how = (
+        "Give a column of decisions, threshold(...), a fitted scikit-learn model or a "
+        "function of the rows."
+    )
     raise OptionError(f"a {type(spec).__name__} cannot decide.", how)
 
 
 def prepare(
-    algorithm: Algorithm | Threshold, rows: Rows, weights: FloatArray | None = None, breaking: TieBreaking | None = None
+    algorithm: Algorithm | Threshold,
+    rows: Rows,
+    weights: FloatArray | None = None,
+    breaking: TieBreaking | None = None,
 ) -> Algorithm:
-    """Complete an algorithm from training rows; without `breaking`, rows that tie at a cutoff are not selected."""
-    return algorithm.prepare(rows, weights, breaking) if isinstance(algorithm, Threshold) else algorithm
+    """Complete an algorithm from training rows; without `breaking`, rows that tie at a
+    cutoff are not selected.
+    """
+    return (
+        algorithm.prepare(rows, weights, breaking)
+        if isinstance(algorithm, Threshold)
+        else algorithm
+    )
 
 
 def capacity_of(algorithm: Algorithm | Threshold) -> float | None:
@@ -92,7 +125,9 @@ def reads_of(algorithm: Algorithm | Threshold) -> Reads:
 def is_own_code(algorithm: Algorithm | Threshold) -> bool:
     """Whether an algorithm is the caller's own code."""
     source: Any = getattr(algorithm, "scorer", algorithm)
-    return isinstance(source, RowFunction) or not type(source).__module__.startswith("improvable.")
+    return isinstance(source, RowFunction) or not type(source).__module__.startswith(
+        "improvable."
+    )
 
 
 def describe(algorithm: Algorithm | Threshold) -> str:
@@ -121,16 +156,21 @@ def decide(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
         raise AlgorithmError(f"{whose}: {error.message}", error.hint) from error
     except UnknownColumnError as error:
         shown = ", ".join(rows.columns[:8]) + (", ..." if len(rows.columns) > 8 else "")
-        raise AlgorithmError(f"{whose}: {error.message}", f"It is shown these columns: {shown}.") from error
+        raise AlgorithmError(
+            f"{whose}: {error.message}", f"It is shown these columns: {shown}."
+        ) from error
     return models.one_per_row(answer, rows, f"the {whose}")
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several algorithms decides for each row, chosen by a hash of what they read: equal rows alike."""
+    """One of several algorithms decides for each row, chosen by a hash of what they
+    read: equal rows alike.
+    """
 
     algorithms: tuple[Algorithm, ...]
-    weights: tuple[float, ...]  # the share of rows that each decides for; they add up to one
+    # the share of rows that each decides for; they add up to one
+    weights: tuple[float, ...]
     features: tuple[str, ...]  # what tells rows apart
     seed: int
 
@@ -139,11 +179,18 @@ class Mixture:
         rows.require(self.features)
         place = Keying(self.seed).of(rows, self.features) / 2.0**64
         which = np.searchsorted(np.cumsum(self.weights)[:-1], place, side="right")
-        decisions = np.stack([decide(algorithm, rows, "candidate") for algorithm in self.algorithms])
+        decisions = np.stack(
+            [decide(algorithm, rows, "candidate") for algorithm in self.algorithms]
+        )
         return np.asarray(decisions[which, np.arange(len(rows))])
 
 
-def mix(algorithms: Sequence[Algorithm], weights: Sequence[float], features: Sequence[str], seed: int) -> Algorithm:
+def mix(
+    algorithms: Sequence[Algorithm],
+    weights: Sequence[float],
+    features: Sequence[str],
+    seed: int,
+) -> Algorithm:
     """The mixture; of one algorithm, itself."""
     several = Mixture(tuple(algorithms), tuple(weights), tuple(features), seed)
     return several if len(algorithms) > 1 else algorithms[0]

@@ -1,7 +1,8 @@
-"""Leakage: how well features predict the outcome or the group. Exactly, alone, and together.
+"""Leakage: how well features predict the outcome or the group. Exactly, alone, and
+together.
 
-Out of sample: what is learned on the first half of the rows is scored on the second. Rows come in the order of their
-keys, which is random and the same for every engine.
+Out of sample: what is learned on the first half of the rows is scored on the second.
+Rows come in the order of their keys, which is random and the same for every engine.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,9 @@ DAY = len("2020-01-31")
 
 @dataclass(frozen=True)
 class Column:
-    """A column as numbers, NaN where it is missing. Strings are numbered, and their numbers have no order."""
+    """A column as numbers, NaN where it is missing. Strings are numbered, and their
+    numbers have no order.
+    """
 
     name: str
     values: FloatArray
@@ -47,8 +50,12 @@ class Target:
     values: FloatArray
     codes: IntArray  # the place of each value among the distinct ones
     levels: int  # how many there are
-    named: bool  # whether levels are names, or two: how well they are told is an AUC, and otherwise an R squared
-    fewest: int = 0  # rows that must differ from the most frequent value before a column can be said to predict it
+    # whether levels are names, or two: how well they are told is an AUC, and otherwise
+    # an R squared
+    named: bool
+    # rows that must differ from the most frequent value before a column can be said to
+    # predict it
+    fewest: int = 0
 
     def take(self, rows: slice | BoolArray) -> "Target":
         return replace(self, values=self.values[rows], codes=self.codes[rows])
@@ -65,39 +72,62 @@ def group_target(name: str, level: IntArray, levels: int) -> Target:
 
 def outcome_target(name: str, values: FloatArray) -> Target:
     distinct, codes = np.unique(values, return_inverse=True)
-    return Target(name, values, codes.astype(np.int64), len(distinct), len(distinct) == 2, MIN_TOLD)
+    return Target(
+        name,
+        values,
+        codes.astype(np.int64),
+        len(distinct),
+        len(distinct) == 2,
+        MIN_TOLD,
+    )
 
 
 def read_column(rows: Rows, name: str) -> Column:
-    """A feature of any kind as numbers. Texts that are numbers, such as 230,000, are read as these."""
+    """A feature of any kind as numbers. Texts that are numbers, such as 230,000, are
+    read as these.
+    """
     if rows.is_numeric(name):
         return Column(name, rows.read_numbers(name), ordered=True)
     series = rows.polars([name])[name]
     if rows.is_date(name):
         texts = series.dtype.is_(pl.String)
-        values = [_moment(text) for text in series.to_list()] if texts else series.to_physical().cast(float).to_numpy()
+        values = (
+            [_moment(text) for text in series.to_list()]
+            if texts
+            else series.to_physical().cast(float).to_numpy()
+        )
         return Column(name, np.array(values, dtype=np.float64), ordered=True)
     known = series.drop_nulls().unique().sort().to_list()
     numbers = map(written_number, known) if len(known) > MAX_VALUES else ()
     parsed = [number for number in numbers if number is not None]
     is_number = len(parsed) == len(known)
-    meaning = dict(zip(known, parsed if is_number else map(float, range(len(known))), strict=True))
+    meaning = dict(
+        zip(known, parsed if is_number else map(float, range(len(known))), strict=True)
+    )
     values = [np.nan if text is None else meaning[text] for text in series.to_list()]
     return Column(name, np.array(values, dtype=np.float64), ordered=is_number)
 
 
 def _moment(text: str | None) -> float:
-    """A date or time in a text as the number that a typed column has: days, or microseconds since 1970."""
+    """A date or time in a text as the number that a typed column has: days, or
+    microseconds since 1970.
+    """
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:
         return np.nan
-    since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    return float(since.days if len(text or "") == DAY else since // timedelta(microseconds=1))
+    since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(
+        1970, 1, 1, tzinfo=UTC
+    )
+    return float(
+        since.days if len(text or "") == DAY else since // timedelta(microseconds=1)
+    )
 
 
 def upper_part(column: Column) -> BoolArray:
-    """Rows above a column's mean; without an order, those of its most frequent value."""
+    """Rows above a column's mean; without an order, those of its most frequent
+    value.
+    """
     if column.ordered:
         return np.asarray(column.values > np.nanmean(column.values))
     distinct, counts = np.unique(column.values, return_counts=True)
@@ -108,46 +138,68 @@ def upper_part(column: Column) -> BoolArray:
 
 
 def determines(column: Column, target: Target, *, where_given: bool = False) -> bool:
-    """Whether a column tells the target in every row: few values, each with one level; or cutoffs between levels.
+    """Whether a column tells the target in every row: few values, each with one level;
+    or cutoffs between levels.
 
-    Missing is a value as any other; with `where_given`, it is enough to tell the rows in which the column is there.
-    What some rows already contradict need not be looked for in all of them.
+    Missing is a value as any other; with `where_given`, it is enough to tell the rows
+    in which the column is there. What some rows already contradict need not be looked
+    for in all of them.
     """
     for rows in ROWS_TO_CONTRADICT:
         few = slice(0, rows)
-        if _varies(target.codes[few], 0) and not _determines(column.take(few), target.codes[few], where_given, 0):
+        if _varies(target.codes[few], 0) and not _determines(
+            column.take(few), target.codes[few], where_given, 0
+        ):
             return False
     return _determines(column, target.codes, where_given, target.fewest)
 
 
-def _determines(column: Column, codes: IntArray, where_given: bool, fewest: int) -> bool:
+def _determines(
+    column: Column, codes: IntArray, where_given: bool, fewest: int
+) -> bool:
     missing = np.isnan(column.values)
     if where_given and missing.any():
         if _varies(codes, fewest) and _one_level_each(missing.astype(np.int64), codes):
             return True
-        column, codes, missing = column.take(~missing), codes[~missing], missing[~missing]
+        column, codes, missing = (
+            column.take(~missing),
+            codes[~missing],
+            missing[~missing],
+        )
     if not _varies(codes, fewest):
         return False
     if column.ordered and not missing.any() and _cutoffs_tell(column.values, codes):
         return True
     distinct, place = np.unique(column.values, return_inverse=True)
-    return len(distinct) <= min(MAX_VALUES, len(codes) // MIN_ROWS_PER_VALUE) and _one_level_each(place, codes)
+    return len(distinct) <= min(
+        MAX_VALUES, len(codes) // MIN_ROWS_PER_VALUE
+    ) and _one_level_each(place, codes)
 
 
 def _varies(codes: IntArray, fewest: int) -> bool:
-    """Whether there are two levels or more, and enough rows of another than the most frequent one."""
+    """Whether there are two levels or more, and enough rows of another than the most
+    frequent one.
+    """
     counts = np.bincount(codes, minlength=1)
     return bool((counts > 0).sum() >= 2 and len(codes) - counts.max() >= fewest)
 
 
 def _cutoffs_tell(values: FloatArray, codes: IntArray) -> bool:
-    """Whether rows in the order of a column are in blocks of one level each, with no value in two blocks."""
-    order, occurring = np.argsort(values, kind="stable"), int((np.bincount(codes) > 0).sum())
+    """Whether rows in the order of a column are in blocks of one level each, with no
+    value in two blocks.
+    """
+    order, occurring = (
+        np.argsort(values, kind="stable"),
+        int((np.bincount(codes) > 0).sum()),
+    )
     steps, ordered = np.diff(codes[order]), values[order]
     edges = np.flatnonzero(steps)
-    # Levels that few rows share are in blocks whatever the order: they must rise or fall throughout.
+    # Levels that few rows share are in blocks whatever the order: they must rise or
+    # fall throughout.
     many = occurring > len(codes) // MIN_ROWS_PER_VALUE
-    if len(edges) != occurring - 1 or (many and not ((steps >= 0).all() or (steps <= 0).all())):
+    if len(edges) != occurring - 1 or (
+        many and not ((steps >= 0).all() or (steps <= 0).all())
+    ):
         return False
     return bool((ordered[edges] < ordered[edges + 1]).all())
 
@@ -163,7 +215,9 @@ def _one_level_each(place: IntArray, codes: IntArray) -> bool:
 
 
 def bins_of(column: Column) -> tuple[IntArray, int]:
-    """Each value of a column by itself where there are few, else between quantiles of the first half; and how many."""
+    """Each value of a column by itself where there are few, else between quantiles of
+    the first half; and how many.
+    """
     values = column.values
     learned = np.sort(values[: len(values) // 2])
     learned = learned[: len(learned) - int(np.isnan(learned).sum())]
@@ -181,11 +235,16 @@ def bins_of(column: Column) -> tuple[IntArray, int]:
 
 
 def told(column: Column, bins: IntArray, count: int, target: Target) -> float | None:
-    """How well a column alone predicts the target in the second half: AUC, or R squared; None with too few rows."""
+    """How well a column alone predicts the target in the second half: AUC, or R
+    squared; None with too few rows.
+    """
     half = len(bins) // 2
     if target.named:
         joint, size = bins * target.levels + target.codes, count * target.levels
-        before, after = (np.bincount(part, minlength=size).reshape(count, -1) for part in (joint[:half], joint[half:]))
+        before, after = (
+            np.bincount(part, minlength=size).reshape(count, -1)
+            for part in (joint[:half], joint[half:])
+        )
         aucs = [
             _auc(_means(before[:, level], before.sum(axis=1)), mine, others)
             for level in target.compared
@@ -197,13 +256,23 @@ def told(column: Column, bins: IntArray, count: int, target: Target) -> float | 
     if half < MIN_SCORED or np.ptp(values[half:]) == 0:
         return None
     sums = np.bincount(bins[:half], weights=values[:half], minlength=count)
-    found = _r_squared(values[half:], _means(sums, np.bincount(bins[:half], minlength=count))[bins[half:]])
+    found = _r_squared(
+        values[half:],
+        _means(sums, np.bincount(bins[:half], minlength=count))[bins[half:]],
+    )
     given = np.flatnonzero(~np.isnan(column.values))
     learn, score = given[given < half], given[given >= half]
-    if found > WORTH_FITTING and column.ordered and min(len(learn), len(score)) >= MIN_SCORED:
-        # Bins are too coarse for outcomes with long tails; a rising or falling curve is not.
+    if (
+        found > WORTH_FITTING
+        and column.ordered
+        and min(len(learn), len(score)) >= MIN_SCORED
+    ):
+        # Bins are too coarse for outcomes with long tails; a rising or falling curve is
+        # not.
         predicted = np.full(len(values), values[:half].mean())
-        predicted[score] = _curve(column.values[learn], values[learn], column.values[score])
+        predicted[score] = _curve(
+            column.values[learn], values[learn], column.values[score]
+        )
         found = max(found, _r_squared(values[half:], predicted[half:]))
     return round(max(found, 0.0), DIGITS)
 
@@ -214,15 +283,24 @@ def _means(sums: FloatArray | IntArray, sizes: IntArray) -> FloatArray:
 
 
 def _curve(x: FloatArray, y: FloatArray, places: FloatArray) -> FloatArray:
-    """Isotonic regression, rising or falling as Spearman's correlation says; scikit-learn's takes seconds to import."""
+    """Isotonic regression, rising or falling as Spearman's correlation says;
+    scikit-learn's takes seconds to import.
+    """
     known, place, sizes = np.unique(x, return_inverse=True, return_counts=True)
     sign = 1 if _centered_ranks(x) @ _centered_ranks(y) >= 0 else -1
-    levels: list[tuple[float, int, int]] = []  # of pooled neighbors: the mean, how many rows and how many places
-    for total, rows in zip((sign * np.bincount(place, weights=y)).tolist(), sizes.tolist(), strict=True):
+    # of pooled neighbors: the mean, how many rows and how many places
+    levels: list[tuple[float, int, int]] = []
+    for total, rows in zip(
+        (sign * np.bincount(place, weights=y)).tolist(), sizes.tolist(), strict=True
+    ):
         mean, pooled = total / rows, 1
         while levels and levels[-1][0] >= mean:
             before, more, others = levels.pop()
-            mean, rows, pooled = (before * more + mean * rows) / (more + rows), more + rows, others + pooled
+            mean, rows, pooled = (
+                (before * more + mean * rows) / (more + rows),
+                more + rows,
+                others + pooled,
+            )
         levels.append((mean, rows, pooled))
     means, _, counts = zip(*levels, strict=True)
     return np.asarray(np.interp(places, known, sign * np.repeat(means, counts)))
@@ -233,7 +311,9 @@ def _centered_ranks(values: FloatArray) -> FloatArray:
     return np.asarray((np.cumsum(sizes) - (sizes + len(values)) / 2)[place])
 
 
-def _auc(scores: FloatArray, yes: FloatArray | IntArray, no: FloatArray | IntArray) -> float:
+def _auc(
+    scores: FloatArray, yes: FloatArray | IntArray, no: FloatArray | IntArray
+) -> float:
     """The AUC, from how many rows of either kind have each score."""
     place = np.unique(scores, return_inverse=True)[1]
     yes, no = np.bincount(place, weights=yes), np.bincount(place, weights=no)
@@ -241,35 +321,57 @@ def _auc(scores: FloatArray, yes: FloatArray | IntArray, no: FloatArray | IntArr
 
 
 def _r_squared(values: FloatArray, predicted: FloatArray) -> float:
-    return 1 - float(((values - predicted) ** 2).sum() / ((values - values.mean()) ** 2).sum())
+    return 1 - float(
+        ((values - predicted) ** 2).sum() / ((values - values.mean()) ** 2).sum()
+    )
 
 
 # Together. ----
 
 
-def told_together(columns: Sequence[Column], bins: Sequence[tuple[IntArray, int]], target: Target) -> float | None:
-    """The AUC with which all columns together tell a level from all others, cross-validated in two halves."""
-    # A linear discriminant: cheap, the same numbers every time, and for ranking rows as good as a logistic regression.
+def told_together(
+    columns: Sequence[Column], bins: Sequence[tuple[IntArray, int]], target: Target
+) -> float | None:
+    """The AUC with which all columns together tell a level from all others,
+    cross-validated in two halves.
+    """
+    # A linear discriminant: cheap, the same numbers every time, and for ranking rows as
+    # good as a logistic regression.
     half = len(target.codes) // 2
     answers = np.eye(target.levels)[target.codes]
     parts = [part for column in columns if column.ordered for part in _filled(column)]
-    named = [cut for column, cut in zip(columns, bins, strict=True) if not column.ordered]
+    named = [
+        cut for column, cut in zip(columns, bins, strict=True) if not column.ordered
+    ]
     halves = (slice(0, half), slice(half, None))
     found = []
     for learn, score in (halves, halves[::-1]):
         # Of a string, the share of each level among the rows that have it.
         sizes = [np.bincount(cut[learn], minlength=count) for cut, count in named]
         shares = [
-            _means(np.bincount(cut[learn], weights=answers[learn, level], minlength=count), size)[cut]
+            _means(
+                np.bincount(cut[learn], weights=answers[learn, level], minlength=count),
+                size,
+            )[cut]
             for (cut, count), size in zip(named, sizes, strict=True)
             for level in target.compared
         ]
-        matrix = np.array([(part - part.mean()) / (float(part.std()) or 1.0) for part in (*parts, *shares)])
+        matrix = np.array(
+            [
+                (part - part.mean()) / (float(part.std()) or 1.0)
+                for part in (*parts, *shares)
+            ]
+        )
         known, rest = matrix[:, learn], answers[score]
         centered = answers[learn] - answers[learn].mean(axis=0)
-        slopes = np.linalg.solve(known @ known.T + np.eye(len(matrix)), known @ centered)  # a ridge of one row
+        # a ridge of one row
+        slopes = np.linalg.solve(
+            known @ known.T + np.eye(len(matrix)), known @ centered
+        )
         aucs = [
-            _auc(slopes[:, level] @ matrix[:, score], rest[:, level], 1 - rest[:, level])
+            _auc(
+                slopes[:, level] @ matrix[:, score], rest[:, level], 1 - rest[:, level]
+            )
             for level in target.compared
             if min(rest[:, level].sum(), (1 - rest[:, level]).sum()) >= MIN_SCORED
         ]
@@ -285,4 +387,7 @@ def _filled(column: Column) -> list[FloatArray]:
     if not missing.any():
         return [column.values]
     given = column.values[~missing]
-    return [np.where(missing, given.mean() if len(given) else 0.0, column.values), missing.astype(np.float64)]
+    return [
+        np.where(missing, given.mean() if len(given) else 0.0, column.values),
+        missing.astype(np.float64),
+    ]

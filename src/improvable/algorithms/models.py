@@ -1,8 +1,9 @@
-"""What gives every row a number by itself: a fitted model, a linear classifier, a function of the rows.
+"""What gives every row a number by itself: a fitted model, a linear classifier, a
+function of the rows.
 
-A row's number must not depend on the batch it comes in, to the last bit. BLAS may round a sum of products differently
-with another number of rows, so in workers linear models add up column after column (`steady`). Trees add up row by
-row already.
+A row's number must not depend on the batch it comes in, to the last bit. BLAS may round
+a sum of products differently with another number of rows, so in workers linear models
+add up column after column (`steady`). Trees add up row by row already.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,14 +27,19 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Encoder:
-    """A fitted encoding of some columns: skrub for text, categories and dates; training means for holes."""
+    """A fitted encoding of some columns: skrub for text, categories and dates; training
+    means for holes.
+    """
 
     columns: tuple[str, ...]  # what it reads
-    outputs: tuple[str, ...]  # names of what it gives; a column of numbers keeps its name
+    # names of what it gives; a column of numbers keeps its name
+    outputs: tuple[str, ...]
     vectorizer: Any  # a skrub.TableVectorizer of the columns that are not plain
     means: FloatArray  # training means of the encoded columns, for missing values
-    holes: IntArray  # encoded columns that had missing values in training; each gets a 0/1 flag
-    plain: tuple[str, ...] = ()  # columns of numbers, which nothing has to be learned of
+    # encoded columns that had missing values in training; each gets a 0/1 flag
+    holes: IntArray
+    # columns of numbers, which nothing has to be learned of
+    plain: tuple[str, ...] = ()
 
     def encode(self, rows: Rows) -> FloatArray:
         """A matrix of complete numbers, shape (rows, encoded columns and flags)."""
@@ -43,50 +49,74 @@ class Encoder:
         numbers = _numbers(parts, self.outputs[: len(self.means)])
         missing = np.isnan(numbers)
         flags = missing[:, self.holes].astype(np.float64)
-        return np.ascontiguousarray(np.hstack([np.where(missing, self.means, numbers), flags]))
+        return np.ascontiguousarray(
+            np.hstack([np.where(missing, self.means, numbers), flags])
+        )
 
 
 def fit_encoder(rows: Rows, columns: Sequence[str], seed: int) -> Encoder:
     """Learn an encoding from training rows."""
     plain = [name for name in columns if rows.is_numeric(name)]
-    parts, made, vectorizer = [*rows.polars(plain)], {name: [name] for name in plain}, None
+    parts, made, vectorizer = (
+        [*rows.polars(plain)],
+        {name: [name] for name in plain},
+        None,
+    )
     if messy := [name for name in columns if name not in made]:
         from sklearn.preprocessing import OneHotEncoder
         from skrub import StringEncoder, TableVectorizer
 
         vectorizer = TableVectorizer(
             cardinality_threshold=MAX_CATEGORIES,
-            low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False),  # a level unseen is all zeros
+            # a level unseen is all zeros
+            low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False),
             high_cardinality=StringEncoder(random_state=seed),
             drop_null_fraction=None,
         )
         encoded = vectorizer.fit_transform(rows.polars(messy))
-        if made.keys() & set(encoded.columns):  # skrub finds other names for what it makes if it sees them all
-            plain, parts, encoded = [], [], vectorizer.fit_transform(rows.polars(columns))
+        # skrub finds other names for what it makes if it sees them all
+        if made.keys() & set(encoded.columns):
+            plain, parts, encoded = (
+                [],
+                [],
+                vectorizer.fit_transform(rows.polars(columns)),
+            )
         parts, made = [*parts, *encoded], made | vectorizer.input_to_outputs_
     names = [name for column in columns for name in made[column]]
     numbers = _numbers(parts, names)
     missing = np.isnan(numbers)
-    means = np.where(missing, 0.0, numbers).sum(axis=0) / np.maximum(1, (~missing).sum(axis=0))
+    means = np.where(missing, 0.0, numbers).sum(axis=0) / np.maximum(
+        1, (~missing).sum(axis=0)
+    )
     holes = np.flatnonzero(missing.any(axis=0))
     outputs = (*names, *(f"{names[j]} is missing" for j in holes))
     return Encoder(tuple(columns), outputs, vectorizer, means, holes, tuple(plain))
 
 
 def _numbers(columns: Sequence[pl.Series], names: Sequence[str]) -> FloatArray:
-    """Columns in this order as a matrix of doubles, rounded to single precision, as skrub has numbers."""
-    named = {column.name: column.cast(pl.Float32, strict=False).to_numpy() for column in columns}
+    """Columns in this order as a matrix of doubles, rounded to single precision, as
+    skrub has numbers.
+    """
+    named = {
+        column.name: column.cast(pl.Float32, strict=False).to_numpy()
+        for column in columns
+    }
     return np.column_stack([named[name] for name in names]).astype(np.float64)
 
 
-def matrix_of(rows: Rows, features: Sequence[str], encoder: Encoder | None) -> FloatArray:
+def matrix_of(
+    rows: Rows, features: Sequence[str], encoder: Encoder | None
+) -> FloatArray:
     """Features as a matrix, messy ones through an encoder."""
     return rows.matrix(features) if encoder is None else encoder.encode(rows)
 
 
 def as_numeric(rows: Rows, encoder: Encoder) -> Rows:
     """The same rows with nothing but their encoded features."""
-    frame = nw.from_dict(dict(zip(encoder.outputs, encoder.encode(rows).T, strict=True)), backend="polars")
+    frame = nw.from_dict(
+        dict(zip(encoder.outputs, encoder.encode(rows).T, strict=True)),
+        backend="polars",
+    )
     return Rows(frame, rows.keys)
 
 
@@ -109,16 +139,22 @@ class RowFunction:
         except ImprovableError:
             raise
         except Exception as error:
-            columns = ", ".join(rows.columns[:8]) + (", ..." if len(rows.columns) > 8 else "")
+            columns = ", ".join(rows.columns[:8]) + (
+                ", ..." if len(rows.columns) > 8 else ""
+            )
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
             message = f"the function '{name}' failed on the rows: {reason}."
-            raise AlgorithmError(message, f"It is called with a frame of the columns {columns}.") from error
+            raise AlgorithmError(
+                message, f"It is called with a frame of the columns {columns}."
+            ) from error
         return one_per_row(answer, rows, f"the function '{name}'")
 
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A fitted scikit-learn estimator, which reads the columns it was fitted on; messy ones through an encoder."""
+    """A fitted scikit-learn estimator, which reads the columns it was fitted on; messy
+    ones through an encoder.
+    """
 
     estimator: Any
     features: tuple[str, ...]
@@ -128,13 +164,19 @@ class FittedModel:
         return self._call(self.estimator.predict, read_rows(frame))
 
     def score(self, rows: Rows) -> FloatArray:
-        """The probability of outcome 1 of a classifier, the prediction of a regressor."""
+        """The probability of outcome 1 of a classifier, the prediction of a
+        regressor.
+        """
         if hasattr(self.estimator, "predict_proba"):
             return self._call(lambda x: self.estimator.predict_proba(x)[:, 1], rows)
-        return self._call(getattr(self.estimator, "decision_function", self.estimator.predict), rows)
+        return self._call(
+            getattr(self.estimator, "decision_function", self.estimator.predict), rows
+        )
 
     def input(self, rows: Rows) -> Any:
-        """A frame for an estimator that knows its columns by name, a matrix for one that does not."""
+        """A frame for an estimator that knows its columns by name, a matrix for one
+        that does not.
+        """
         if self.encoder is None and hasattr(self.estimator, "feature_names_in_"):
             return named_columns(rows, self.features)
         return matrix_of(rows, self.features, self.encoder)
@@ -145,10 +187,14 @@ class FittedModel:
             rows.require(self.features)
             answer = np.asarray(method(self.input(rows)), dtype=np.float64)
         except UnknownColumnError as error:
-            message = f"the model '{name}' reads a column that is not there: {error.message}"
+            message = (
+                f"the model '{name}' reads a column that is not there: {error.message}"
+            )
             raise AlgorithmError(message, error.hint) from error
         except Exception as error:
-            raise AlgorithmError(f"the model '{name}' failed: {' '.join(str(error).split())[:200]}") from error
+            raise AlgorithmError(
+                f"the model '{name}' failed: {' '.join(str(error).split())[:200]}"
+            ) from error
         return one_per_row(answer, rows, f"the model '{name}'")
 
 
@@ -161,7 +207,9 @@ def final_step(estimator: Any) -> Any:
 
 def final_input(estimator: Any, x: Any) -> FloatArray:
     """What the final step gets, after the steps before it."""
-    before = estimator[:-1].transform(x) if final_step(estimator) is not estimator else x
+    before = (
+        estimator[:-1].transform(x) if final_step(estimator) is not estimator else x
+    )
     return np.asarray(before, dtype=np.float64)
 
 
@@ -169,7 +217,13 @@ def fitted_model(estimator: Any) -> FittedModel:
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         message = f"the model '{type(estimator).__name__}' does not know its columns."
-        raise AlgorithmError(message, "Fit it on a data frame with named columns, or give a function of the rows.")
+        raise AlgorithmError(
+            message,
+            (
+                "Fit it on a data frame with named columns, or give a function of the "
+                "rows."
+            ),
+        )
     return FittedModel(estimator, tuple(map(str, names)))
 
 
@@ -186,11 +240,15 @@ class LinearClassifier:
         rows = read_rows(frame)
         rows.require(self.features)
         matrix = matrix_of(rows, self.features, self.encoder)
-        return (linear_sum(matrix, self.coefficients) + self.constant >= 0).astype(np.float64)
+        return (linear_sum(matrix, self.coefficients) + self.constant >= 0).astype(
+            np.float64
+        )
 
 
 def named_columns(rows: Rows, features: tuple[str, ...]) -> Any:
-    """The caller's own kind of frame where scikit-learn can read it, Polars otherwise."""
+    """The caller's own kind of frame where scikit-learn can read it, Polars
+    otherwise.
+    """
     frame = rows.frame.select(list(features))
     readable = frame.implementation.is_pandas() or frame.implementation.is_polars()
     return frame.to_native() if readable else frame.to_polars()
@@ -214,7 +272,9 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def linear_sum(matrix: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Column after column: BLAS may round a row's sum differently with other rows beside it."""
+    """Column after column: BLAS may round a row's sum differently with other rows
+    beside it.
+    """
     out = np.zeros(len(matrix))
     for j, coefficient in enumerate(coefficients):
         out += coefficient * matrix[:, j]
@@ -222,7 +282,9 @@ def linear_sum(matrix: FloatArray, coefficients: FloatArray) -> FloatArray:
 
 
 def steady(part: Part) -> Part:
-    """The same algorithm or score, with linear models that add up column after column."""
+    """The same algorithm or score, with linear models that add up column after
+    column.
+    """
     same: Any = part
     if isinstance(part, FittedModel) and _is_linear(part.estimator):
         same = replace(part, estimator=ByColumns(part.estimator))
@@ -236,12 +298,21 @@ def _is_linear(estimator: Any) -> bool:
     from sklearn.linear_model._base import LinearModel
 
     final = final_step(estimator)
-    known = type(final).__module__.startswith(("sklearn.linear_model.", "improvable.algorithms."))
-    return known and isinstance(final, LinearModel) and isinstance(final, RegressorMixin) and np.ndim(final.coef_) == 1
+    known = type(final).__module__.startswith(
+        ("sklearn.linear_model.", "improvable.algorithms.")
+    )
+    return (
+        known
+        and isinstance(final, LinearModel)
+        and isinstance(final, RegressorMixin)
+        and np.ndim(final.coef_) == 1
+    )
 
 
 class ByColumns:
-    """A fitted linear regression, alone or at the end of a pipeline, that predicts column after column."""
+    """A fitted linear regression, alone or at the end of a pipeline, that predicts
+    column after column.
+    """
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -250,4 +321,6 @@ class ByColumns:
 
     def predict(self, x: Any) -> FloatArray:
         final = final_step(self.estimator)
-        return linear_sum(final_input(self.estimator, x), final.coef_) + float(final.intercept_)
+        return linear_sum(final_input(self.estimator, x), final.coef_) + float(
+            final.intercept_
+        )

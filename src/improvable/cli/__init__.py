@@ -1,7 +1,7 @@
 """The command line: a thin layer over the library.
 
-Exit status: 0 it ran, whatever the verdict (with --exit-code, 1 for a rejection; with --against, 1 for a change); 2 bad
-input or usage, with one line on standard error.
+Exit status: 0 it ran, whatever the verdict (with --exit-code, 1 for a rejection; with
+--against, 1 for a change); 2 bad input or usage, with one line on standard error.
 """
 
 import sys
@@ -20,21 +20,39 @@ from improvable.errors import ImprovableError, OptionError
 from improvable.question.protocol import GONE, gone
 
 COMMANDS = {
-    "demo": "start", "check": "audit", "audit": "audit", "compare": "compare", "frontier": "finished",
-    "report": "finished", "monitor": "finished", "power": "power", "init": "init", "seal": "record", "verify": "verify",
-    "ledger": "record", "bundle": "verify", "game": "game", "serve": "start",
-}  # fmt: skip
-"""Each is the function of that name in a module, in the order that --help lists them."""
+    "demo": "start",
+    "check": "audit",
+    "audit": "audit",
+    "compare": "compare",
+    "frontier": "finished",
+    "report": "finished",
+    "monitor": "finished",
+    "power": "power",
+    "init": "init",
+    "seal": "record",
+    "verify": "verify",
+    "ledger": "record",
+    "bundle": "verify",
+    "game": "game",
+    "serve": "start",
+}
+"""Each is the function of that name in a module, in the order that --help lists
+them.
+"""
 INTERRUPTED = 130
 RENAMED = {
-    "--splits": "--repetitions", "--export-splits": "--export-rows", "--candidates": "--rule tournament:A,B,...",
-}  # fmt: skip
+    "--splits": "--repetitions",
+    "--export-splits": "--export-rows",
+    "--candidates": "--rule tournament:A,B,...",
+}
 """Options of earlier versions, and what they are called now."""
 
 app = typer.Typer(
     name="improvable",
     help="Can this algorithm be made fairer without making it less accurate?",
-    epilog="Start with: improvable demo. Every command shows a worked example with --help.",
+    epilog=(
+        "Start with: improvable demo. Every command shows a worked example with --help."
+    ),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -54,13 +72,21 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def program(
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_print_version,
+        is_eager=True,
+        help="Print the version.",
+    ),
 ) -> None:
     pass
 
 
 def _usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
-    """What is wrong with the usage, in one line; an option of an earlier version says what became of it."""
+    """What is wrong with the usage, in one line; an option of an earlier version says
+    what became of it.
+    """
     option = str(getattr(error, "option_name", ""))
     if option in RENAMED:
         return f"{option} is now {RENAMED[option]}."
@@ -68,19 +94,31 @@ def _usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
         return str(gone(option))
     message = shown(" ".join(error.format_message().split()))
     for name in arguments:
-        if name.startswith("-") and option and name.startswith(option) and Path(name).exists():
-            return f"{message.rstrip('.')}. To name the file '{shown(name)}', write './{shown(name)}'."
+        if (
+            name.startswith("-")
+            and option
+            and name.startswith(option)
+            and Path(name).exists()
+        ):
+            return (
+                f"{message.rstrip('.')}. To name the file '{shown(name)}', write "
+                f"'./{shown(name)}'."
+            )
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} Try --help."
 
 
 @cache
 def built() -> Callable[..., Any]:
-    """The program, made once from the signatures of all commands, which takes longer than many a command."""
+    """The program, made once from the signatures of all commands, which takes longer
+    than many a command.
+    """
     return typer.main.get_command(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; what goes wrong is one line on standard error and exit status 2."""
+    """Run a command; what goes wrong is one line on standard error and exit
+    status 2.
+    """
     sys.exit(run(arguments))
 
 
@@ -89,9 +127,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         for word in words:
-            # Bytes that are not UTF-8 arrive as half characters, which no text file can hold.
+            # Bytes that are not UTF-8 arrive as half characters, which no text file can
+            # hold.
             if any("\ud800" <= character <= "\udfff" for character in word):
-                raise OptionError(f"the argument '{word}' is not UTF-8 text.", "Rename the file or the column.")
+                raise OptionError(
+                    f"the argument '{word}' is not UTF-8 text.",
+                    "Rename the file or the column.",
+                )
         status = int(built()(args=arguments, standalone_mode=False) or 0)
         if status == INTERRUPTED:  # which is what typer makes of Ctrl-C
             raise KeyboardInterrupt
@@ -108,11 +150,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except RecursionError:
         message = "a file is nested too deeply to be one of ours."
     except MemoryError:
-        message = "not enough memory. Use fewer draws or rows, or an engine: --engine arrow."
+        message = (
+            "not enough memory. Use fewer draws or rows, or an engine: --engine arrow."
+        )
     except (KeyboardInterrupt, typer.Abort):
         kept = " Nothing was kept; --out FOLDER keeps finished repetitions."
         if "--out" in words:
-            kept = " Finished repetitions are kept; run the same command again to resume."
+            kept = (
+                " Finished repetitions are kept; run the same command again to resume."
+            )
         say(f"improvable: interrupted.{kept if 'audit' in words[:1] else ''}", err=True)
         return INTERRUPTED
     say(f"improvable: {message}", err=True)

@@ -1,4 +1,6 @@
-"""`improvable frontier`, `improvable report` and `improvable monitor`, of a finished run."""
+"""`improvable frontier`, `improvable report` and `improvable monitor`, of a finished
+run.
+"""
 
 import math
 from dataclasses import replace
@@ -24,26 +26,48 @@ if TYPE_CHECKING:
 
 
 def frontier(
-    folder: str = Argument(metavar="RUN_FOLDER", help="A folder of improvable audit --out."),
-    form: str | None = Option(None, metavar="[ratio|difference]", help=SETTINGS["form"].help, show_default="as run"),
+    folder: str = Argument(
+        metavar="RUN_FOLDER", help="A folder of improvable audit --out."
+    ),
+    form: str | None = Option(
+        None,
+        metavar="[ratio|difference]",
+        help=SETTINGS["form"].help,
+        show_default="as run",
+    ),
     alpha: float | None = Option(None, help="Another level.", show_default="as run"),
     protected: str | None = Option(None, help=SETTINGS["protected"].help),
     gap: str | None = Option(
-        None, metavar="[signed|absolute]", help="The statistic for --at and --plot.", show_default="as run"
+        None,
+        metavar="[signed|absolute]",
+        help="The statistic for --at and --plot.",
+        show_default="as run",
     ),
-    at: str | None = Option(None, metavar="DELTA_A,DELTA_F", help="Print the p-value of one size of improvement."),
-    plot: str | None = Option(None, metavar="FILE", help="Draw Figure 3: .svg, .png, .pdf or .html."),
+    at: str | None = Option(
+        None,
+        metavar="DELTA_A,DELTA_F",
+        help="Print the p-value of one size of improvement.",
+    ),
+    plot: str | None = Option(
+        None, metavar="FILE", help="Draw Figure 3: .svg, .png, .pdf or .html."
+    ),
     simultaneous: bool = Option(
-        False, "--simultaneous", help="Bounds and edge that hold all at once, not each separately."
+        False,
+        "--simultaneous",
+        help="Bounds and edge that hold all at once, not each separately.",
     ),
-    at_most: bool = Option(False, "--at-most", help="Also say how large an improvement is ruled out."),
+    at_most: bool = Option(
+        False, "--at-most", help="Also say how large an improvement is ruled out."
+    ),
     json: o.Json = None,
 ) -> int:
     """Say how large an improvement a finished audit supports.
 
-    It needs no data, and runs nothing again. Bounds use the signed statistic. The edge is a list of corners: with
-    smaller deltas than a corner's, the null is rejected. With --at-most it also says, for the other side, what is
-    ruled out: that what this rule finds cuts the gap by at most so much, with the accuracy that the claim asks for.
+    It needs no data, and runs nothing again. Bounds use the signed statistic. The edge
+    is a list of corners: with smaller deltas than a corner's, the null is rejected.
+    With --at-most it also says, for the other side, what is ruled out: that what this
+    rule finds cuts the gap by at most so much, with the accuracy that the claim asks
+    for.
 
     Example:
 
@@ -57,15 +81,27 @@ def frontier(
 
     check_outputs(json, plot)
     if at_most and simultaneous:
-        raise OptionError("--at-most and --simultaneous do not go together.", "What is ruled out holds separately.")
+        raise OptionError(
+            "--at-most and --simultaneous do not go together.",
+            "What is ruled out holds separately.",
+        )
     for name, value in (("gap", gap), ("form", form)):
         if value is not None:
             check_choice(f"--{name}", value, SETTINGS[name].choices)
     result = improvable.load(folder)
-    changes = {"alpha": alpha, "protected": parse_names(protected) or None, "gap": gap, "form": form}
-    result = result.with_claim(**{name: value for name, value in changes.items() if value is not None})
+    changes = {
+        "alpha": alpha,
+        "protected": parse_names(protected) or None,
+        "gap": gap,
+        "form": form,
+    }
+    result = result.with_claim(
+        **{name: value for name, value in changes.items() if value is not None}
+    )
     found = replace(result.frontier(), simultaneous=simultaneous)
-    facts = found.to_dict() | ({"at_most": found.bound_facts(at_most=True)} if at_most else {})
+    facts = found.to_dict() | (
+        {"at_most": found.bound_facts(at_most=True)} if at_most else {}
+    )
     if plot is not None:
         from improvable.report.plots import save_chart, surface
 
@@ -77,16 +113,29 @@ def frontier(
     for bound in (*facts["bounds"], *facts.get("at_most", ())):
         say(paragraph(shown(bound["words"])))
     if at_most:
-        say(paragraph("At most is about what was tested, on rows like these. Another rule may find more."))
+        say(
+            paragraph(
+                "At most is about what was tested, on rows like these. Another rule "
+                "may find more."
+            )
+        )
     if not simultaneous:
-        say(paragraph("Each bound holds separately. For bounds that hold all at once: --simultaneous."))
+        say(
+            paragraph(
+                "Each bound holds separately. For bounds that hold all at once: "
+                "--simultaneous."
+            )
+        )
     say(f"\nEdge at p = {found.level:g}, as accuracy and gap deltas ({found.form}):")
     for gap, corners in facts["edge"].items():
-        edge = "  ".join(f"({_short(a)}, {_short(f)})" for a, f in corners) or "nothing is rejected"
+        edge = (
+            "  ".join(f"({_short(a)}, {_short(f)})" for a, f in corners)
+            or "nothing is rejected"
+        )
         say(paragraph(f"{gap}: {edge}"))
     absolute = (
-        "The absolute edge is the paper's. It folds the gap at zero, and near perfect fairness claims more than "
-        "the data allow; the signed edge does not."
+        "The absolute edge is the paper's. It folds the gap at zero, and near perfect "
+        "fairness claims more than the data allow; the signed edge does not."
     )
     say(f"\n{paragraph(absolute)}")
     return 0
@@ -101,11 +150,21 @@ def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
     try:
         accuracy, fairness = (float(part) for part in at.split(","))
     except ValueError:
-        raise OptionError(f"--at is '{at}'.", "Write two numbers, such as --at 0.05,0.25.") from None
+        raise OptionError(
+            f"--at is '{at}'.", "Write two numbers, such as --at 0.05,0.25."
+        ) from None
     p = found.p_value(accuracy, fairness)
-    facts = {"delta_accuracy": accuracy, "delta_fairness": fairness, "p_value": p, "gap_statistic": found.gap}
+    facts = {
+        "delta_accuracy": accuracy,
+        "delta_fairness": fairness,
+        "p_value": p,
+        "gap_statistic": found.gap,
+    }
     if not put_json(facts, json):
-        claim = f"accuracy {accuracy:g} and gap {fairness:g} ({found.form}, {found.gap} gap)"
+        claim = (
+            f"accuracy {accuracy:g} and gap {fairness:g} ({found.form}, {found.gap} "
+            "gap)"
+        )
         verdict = "rejected" if p < found.level else "not rejected"
         say(f"{p_equals(p_text(p, draws))} for {claim}: {verdict} at {found.level:g}.")
     return 0
@@ -113,13 +172,16 @@ def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
 
 def report(
     run: str = Argument(metavar="RUN", help="A run folder of audit --out."),
-    to: str = Option(metavar="FILE", help="The report: .html, .pdf, .docx, .md or .json."),
+    to: str = Option(
+        metavar="FILE", help="The report: .html, .pdf, .docx, .md or .json."
+    ),
 ) -> int:
     """Write the report of a finished run, in any format.
 
-    It needs no data, and runs nothing again. It says what audit --report would have said: the same numbers, the file,
-    the line of the ledger, the command and the seal. The ending chooses the format; .json is the result itself, as
-    audit --json writes it.
+    It needs no data, and runs nothing again. It says what audit --report would have
+    said: the same numbers, the file, the line of the ledger, the command and the seal.
+    The ending chooses the format; .json is the result itself, as audit --json writes
+    it.
 
     Example:
 
@@ -137,20 +199,34 @@ def report(
 
 def monitor(
     run: str = Argument(metavar="RUN", help="A run folder of audit --out."),
-    data: str = Option(metavar="FILE,...", help="All rows since the audit, in order of arrival; one or more files."),
-    candidate: str | None = Option(
-        None, metavar="COLUMN|FILE", help="Its decisions, or a file of --export.", show_default="RUN/candidate.skops"
+    data: str = Option(
+        metavar="FILE,...",
+        help="All rows since the audit, in order of arrival; one or more files.",
     ),
-    status_quo: str | None = Option(None, metavar="COLUMN", help="Its decisions.", show_default="as in the audit"),
-    picture: str | None = Option(None, metavar="FILE", help="Draw the evidence over rows: .svg, .png, .pdf or .html."),
+    candidate: str | None = Option(
+        None,
+        metavar="COLUMN|FILE",
+        help="Its decisions, or a file of --export.",
+        show_default="RUN/candidate.skops",
+    ),
+    status_quo: str | None = Option(
+        None, metavar="COLUMN", help="Its decisions.", show_default="as in the audit"
+    ),
+    picture: str | None = Option(
+        None,
+        metavar="FILE",
+        help="Draw the evidence over rows: .svg, .png, .pdf or .html.",
+    ),
     json: o.Json = None,
     exit_code: o.ExitCode = False,
 ) -> int:
     """Follow a candidate on rows that arrive after the audit.
 
-    Look as often as you like: if the claim is not true, the probability that it is ever shown is at most alpha. The
-    claim, the groups and the level are the audit's, and neither algorithm may change. Accuracy and fairness are rates
-    of the same people under both algorithms: classification, true or false positives or negatives, selection.
+    Look as often as you like: if the claim is not true, the probability that it is ever
+    shown is at most alpha. The claim, the groups and the level are the audit's, and
+    neither algorithm may change. Accuracy and fairness are rates of the same people
+    under both algorithms: classification, true or false positives or negatives,
+    selection.
 
     Example: a lender audits its decisions, and follows the candidate on new loans.
 
@@ -175,14 +251,36 @@ def monitor(
         warn(text)
     since, p_values = found.shown_since, [one.p_value for one in found.wealths.values()]
     if not put_json(found.to_dict(), json):
-        *each, p = (p_text(p if p >= 0.0001 else 0.0, 10_000) for p in (*p_values, found.p_value))
+        *each, p = (
+            p_text(p if p >= 0.0001 else 0.0, 10_000)
+            for p in (*p_values, found.p_value)
+        )
         told = "Not shown so far" if since is None else f"Shown since row {since:,}"
         claim = f"The claim: {shown(found.claim)}"
-        say(paragraph(f"{told} ({p_equals(p)} at any time; level {found.alpha:g}). {claim}") + "\n")
+        say(
+            paragraph(
+                f"{told} ({p_equals(p)} at any time; level {found.alpha:g}). {claim}"
+            )
+            + "\n"
+        )
         rows = []
         for (name, one), text in zip(found.wealths.items(), each, strict=True):
-            first, now = one.shown_since(found.alpha), f"{math.exp(min(one.now, 700)):.3g}"
+            first, now = (
+                one.shown_since(found.alpha),
+                f"{math.exp(min(one.now, 700)):.3g}",
+            )
             when = "not yet" if first is None else f"row {first:,}"
             rows.append([shown(name), f"{len(one.logs):,}", now, text, when])
-        say(table([f"After {found.rows:,} rows", "compared", "wealth", "p", "shown since"], rows))
+        say(
+            table(
+                [
+                    f"After {found.rows:,} rows",
+                    "compared",
+                    "wealth",
+                    "p",
+                    "shown since",
+                ],
+                rows,
+            )
+        )
     return 1 if exit_code and since is not None else 0

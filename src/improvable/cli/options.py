@@ -1,4 +1,6 @@
-"""Options of commands: those of settings, made from their declaration, those that several share, and panels of help."""
+"""Options of commands: those of settings, made from their declaration, those that
+several share, and panels of help.
+"""
 
 import functools
 import inspect
@@ -23,10 +25,16 @@ PANELS = {section: section.replace("_", " ").capitalize() for section in o.SECTI
 """Where the settings of a protocol's section stand."""
 ORDER = ("Arguments", *PANELS.values(), OUTPUT, OTHERS)
 of_data, of_status_quo, of_test = (
-    partial(typer.Option, rich_help_panel=PANELS[section]) for section in (o.READ, o.STATUS_QUO, o.TEST)
+    partial(typer.Option, rich_help_panel=PANELS[section])
+    for section in (o.READ, o.STATUS_QUO, o.TEST)
 )
 of_output = partial(typer.Option, rich_help_panel=OUTPUT)
-METAVARS = {"<str>": "TEXT", "<list[str]>": "A,B,...", "<int>": "N", "<float>": "NUMBER"}
+METAVARS = {
+    "<str>": "TEXT",
+    "<list[str]>": "A,B,...",
+    "<int>": "N",
+    "<float>": "NUMBER",
+}
 """Typer's words for kinds of values, and the reader's."""
 EXAMPLE_AUDIT = """improvable demo --simulated --write patients.csv
   improvable audit patients.csv --outcome gagne_sum_t --group race \\
@@ -47,7 +55,9 @@ class Paneled(TyperCommand):
             elif name:
                 for kind, metavar in METAVARS.items():
                     name = name.replace(kind, metavar)
-                panels[getattr(one, "rich_help_panel", None) or OTHERS].append((name, words))
+                panels[getattr(one, "rich_help_panel", None) or OTHERS].append(
+                    (name, words)
+                )
         for name, records in panels.items():
             if records:
                 with formatter.section(name):
@@ -55,9 +65,16 @@ class Paneled(TyperCommand):
 
 
 def add_command(app: typer.Typer, command: Callable[..., int]) -> None:
-    """Make a function a command; the first line of its help is what the list of commands says of it, uncut."""
+    """Make a function a command; the first line of its help is what the list of
+    commands says of it, uncut.
+    """
     words = inspect.cleandoc(command.__doc__ or "")
-    texts = {"utilities": utilities_help(), "rules": rules_help(), "audit": EXAMPLE_AUDIT, "run": EXAMPLE_RUN}
+    texts = {
+        "utilities": utilities_help(),
+        "rules": rules_help(),
+        "audit": EXAMPLE_AUDIT,
+        "run": EXAMPLE_RUN,
+    }
     for name, text in texts.items():
         words = words.replace(f"{{{name}}}", text)
     app.command(cls=Paneled, short_help=words.partition("\n")[0], help=words)(command)
@@ -66,48 +83,95 @@ def add_command(app: typer.Typer, command: Callable[..., int]) -> None:
 def utilities_help() -> str:
     lines = ["\b\nUtilities:"]
     for name, utility in UTILITIES.items():
-        words = f"{utility.words}{', as a ratio between groups' if utility.between == 'ratio' else ''}"
-        lines.append(textwrap.fill(words, 76, initial_indent=f"  {name:<26} ", subsequent_indent=" " * 29))
+        words = (
+            f"{utility.words}"
+            f"{', as a ratio between groups' if utility.between == 'ratio' else ''}"
+        )
+        lines.append(
+            textwrap.fill(
+                words, 76, initial_indent=f"  {name:<26} ", subsequent_indent=" " * 29
+            )
+        )
     return "\n".join(lines) + (
-        "\n\nProfit is for decisions that are prices: the price where the outcome, the most that a person would pay,\n"
+        "\n\nProfit is for decisions that are prices: the price where the outcome, the "
+        "most that a person would pay,\n"
         "reaches it, and otherwise 0."
     )
 
 
 def rules_help() -> str:
     rules = [f"{family.usage} ({family.words})" for family in FAMILIES.values()]
-    return textwrap.fill(f"Rules: {', '.join(rules)}, or module:object, a rule of your own.", 112)
+    return textwrap.fill(
+        f"Rules: {', '.join(rules)}, or module:object, a rule of your own.", 112
+    )
 
 
 # Options that are not settings. ----
 
-DATA_FILE = "A data file (CSV, Parquet, Excel, Stata, SPSS or SAS) or a folder of Parquet files, one row per person"
+DATA_FILE = (
+    "A data file (CSV, Parquet, Excel, Stata, SPSS or SAS) or a folder of Parquet "
+    "files, one row per person"
+)
 Data = Annotated[str, typer.Argument(metavar="DATA", help=f"{DATA_FILE}.")]
-Source = Annotated[str, typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{DATA_FILE}; or a protocol.")]
-ProtocolData = Annotated[str | None, of_data(metavar="FILE", help="With a protocol: the data.")]
-Jobs = Annotated[int, of_test(help="Workers; -1 for all cores.", show_default="all cores")]
-Json = Annotated[str | None, of_output("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
-Report = Annotated[str | None, of_output("--report", metavar="FILE", help="Write a report: .html, .pdf, .docx or .md.")]
-Table = Annotated[str | None, of_output("--table", metavar="FILE", help="Write the table: .tex, .csv or .md.")]
+Source = Annotated[
+    str,
+    typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{DATA_FILE}; or a protocol."),
+]
+ProtocolData = Annotated[
+    str | None, of_data(metavar="FILE", help="With a protocol: the data.")
+]
+Jobs = Annotated[
+    int, of_test(help="Workers; -1 for all cores.", show_default="all cores")
+]
+Json = Annotated[
+    str | None,
+    of_output("--json", metavar="FILE", help="Write JSON; - prints only JSON."),
+]
+Report = Annotated[
+    str | None,
+    of_output(
+        "--report", metavar="FILE", help="Write a report: .html, .pdf, .docx or .md."
+    ),
+]
+Table = Annotated[
+    str | None,
+    of_output("--table", metavar="FILE", help="Write the table: .tex, .csv or .md."),
+]
 Ledger = Annotated[
     str | None,
-    of_output(metavar="FILE", help="Record the run in this file.", show_default="DATA.ledger, beside the data"),
+    of_output(
+        metavar="FILE",
+        help="Record the run in this file.",
+        show_default="DATA.ledger, beside the data",
+    ),
 ]
-ExitCode = Annotated[bool, of_output("--exit-code", help="Exit with 1 when the null is rejected.")]
+ExitCode = Annotated[
+    bool, of_output("--exit-code", help="Exit with 1 when the null is rejected.")
+]
 Against = Annotated[
     str | None,
     of_output(
         "--against",
         metavar="FILE",
-        help="Compare with an earlier result of the same protocol, a file of --json; exit with 1 when the verdict or "
-        "the set of cautions changed.",
+        help=(
+            "Compare with an earlier result of the same protocol, a file of --json; "
+            "exit with 1 when the verdict or the set of cautions changed."
+        ),
     ),
 ]
 MovedBy = Annotated[
-    float, of_output("--moved-by", help="With --against: list estimates that moved by more than this share.")
+    float,
+    of_output(
+        "--moved-by",
+        help="With --against: list estimates that moved by more than this share.",
+    ),
 ]
 Verbose = Annotated[
-    bool, of_output("--verbose", help="Print definitions, every repetition and the theory's conditions too.")
+    bool,
+    of_output(
+        "--verbose",
+        help="Print definitions, every repetition and the theory's conditions too.",
+    ),
 ]
 Quiet = Annotated[bool, of_output("--quiet", help="Print the verdict line alone.")]
 
@@ -117,10 +181,14 @@ Quiet = Annotated[bool, of_output("--quiet", help="Print the verdict line alone.
 ASKED = "asked"
 
 
-def with_settings(command: str, *, required: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command an option for each of its settings, in place of its parameter `asked`, which gets their values.
+def with_settings(
+    command: str, *, required: bool = False
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command an option for each of its settings, in place of its parameter
+    `asked`, which gets their values.
 
-    A setting that has no default must be given if `required`; otherwise it may be missing from `asked`.
+    A setting that has no default must be given if `required`; otherwise it may be
+    missing from `asked`.
     """
     taken = options_of(command)
 
@@ -133,19 +201,34 @@ def with_settings(command: str, *, required: bool = False) -> Callable[[Callable
         parameters = [
             one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for parameter in inspect.signature(function).parameters.values()
-            for one in ([_option(one, required) for one in taken] if parameter.name == ASKED else [parameter])
+            for one in (
+                [_option(one, required) for one in taken]
+                if parameter.name == ASKED
+                else [parameter]
+            )
         ]
-        vars(run)["__signature__"] = inspect.Signature(parameters, return_annotation=int)
-        run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": int}
+        vars(run)["__signature__"] = inspect.Signature(
+            parameters, return_annotation=int
+        )
+        run.__annotations__ = {one.name: one.annotation for one in parameters} | {
+            "return": int
+        }
         return run
 
     return decorate
 
 
 def options_of(command: str) -> list[o.Setting]:
-    """The settings that a command takes, in order; the status quo's keys stand where it does."""
-    every = ([*STATUS_QUO_KEYS.values()] if name == o.STATUS_QUO else [one] for name, one in SETTINGS.items())
-    return [setting for some in every for setting in some if command in setting.commands]
+    """The settings that a command takes, in order; the status quo's keys stand where it
+    does.
+    """
+    every = (
+        [*STATUS_QUO_KEYS.values()] if name == o.STATUS_QUO else [one]
+        for name, one in SETTINGS.items()
+    )
+    return [
+        setting for some in every for setting in some if command in setting.commands
+    ]
 
 
 def _option(setting: o.Setting, required: bool) -> inspect.Parameter:
@@ -168,12 +251,16 @@ def _option(setting: o.Setting, required: bool) -> inspect.Parameter:
         setting.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if needed else default,
-        annotation=Annotated[kind.option if needed or default is not None else kind.option | None, option],
+        annotation=Annotated[
+            kind.option if needed or default is not None else kind.option | None, option
+        ],
     )
 
 
 def parsed(taken: list[o.Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of options by setting, without those that were not given and have no default."""
+    """The values of options by setting, without those that were not given and have no
+    default.
+    """
     values: dict[str, Any] = {}
     for setting in taken:
         value = given[setting.name]
@@ -188,7 +275,9 @@ def parsed(taken: list[o.Setting], given: Mapping[str, Any]) -> dict[str, Any]:
                 value = setting.kind.parse(value)
             except ValueError:
                 shown = value if isinstance(value, str) else ",".join(value)
-                raise OptionError(f"{setting.flag} is '{shown}'.", f"Write {setting.kind.example}.") from None
+                raise OptionError(
+                    f"{setting.flag} is '{shown}'.", f"Write {setting.kind.example}."
+                ) from None
         if value != []:
             values[setting.name] = value
     return values
@@ -197,12 +286,16 @@ def parsed(taken: list[o.Setting], given: Mapping[str, Any]) -> dict[str, Any]:
 def completed(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of an audit: options that describe the status quo become one."""
     arguments = {name: value for name, value in asked.items() if name in SETTINGS}
-    arguments["status_quo"] = status_quo_from({name: asked[name] for name in STATUS_QUO_KEYS if name in asked})
+    arguments["status_quo"] = status_quo_from(
+        {name: asked[name] for name in STATUS_QUO_KEYS if name in asked}
+    )
     return arguments
 
 
 def status_quo_from(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The status quo as a protocol has it, from --score, --capacity, --above and --decision."""
+    """The status quo as a protocol has it, from --score, --capacity, --above and
+    --decision.
+    """
     if ("score" in given) == ("decision" in given):
         raise OptionError(
             "the status quo is a score or a column of decisions.",
@@ -210,14 +303,22 @@ def status_quo_from(given: Mapping[str, Any]) -> dict[str, Any]:
         )
     if "decision" in given:
         if "above" in given:
-            raise OptionError("--above goes with --score.", "A column of decisions needs no cutoff.")
+            raise OptionError(
+                "--above goes with --score.", "A column of decisions needs no cutoff."
+            )
         return {"decision": given["decision"]}
     if given.get("capacity") == o.SAME_SHARE and "above" not in given:
         raise OptionError(
-            "--capacity same is the share that the status quo selects, and --score alone selects none.",
+            (
+                "--capacity same is the share that the status quo selects, and --score "
+                "alone selects none."
+            ),
             "Give --capacity 0.03, or --score S --above 4 --capacity same.",
         )
     for key in ("above", "capacity"):
         if key in given:
             return {"score": given["score"], key: given[key]}
-    raise OptionError("--score needs --capacity or --above.", "For example --capacity 0.03 selects the top 3%.")
+    raise OptionError(
+        "--score needs --capacity or --above.",
+        "For example --capacity 0.03 selects the top 3%.",
+    )

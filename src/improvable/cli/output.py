@@ -24,23 +24,32 @@ if TYPE_CHECKING:
     from improvable import Audit, Comparison
 
 Result = TypeVar("Result")
-SPELLING = "IMPROVABLE_SPELLING"  # by this variable of the environment a page asks for messages as Python has them
+# by this variable of the environment a page asks for messages as Python has them
+SPELLING = "IMPROVABLE_SPELLING"
 CHECKED = {True: "same", False: "DIFFERENT", None: "unchecked"}
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
-    """Print lines. Every command prints through here, so that no text from data or files can steer a terminal."""
+    """Print lines. Every command prints through here, so that no text from data or
+    files can steer a terminal.
+    """
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
     safe = shown(text, lines=True)
     try:
         safe.encode(encoding)
     except UnicodeEncodeError:
-        safe = safe.replace("→", "->").encode(encoding, "backslashreplace").decode(encoding)
+        safe = (
+            safe.replace("→", "->")
+            .encode(encoding, "backslashreplace")
+            .decode(encoding)
+        )
     typer.echo(safe, err=err, nl=nl)
 
 
 def spelled(text: object) -> str:
-    """A message, error, warning or summary with its arguments as options, or as Python has them if a page asks."""
+    """A message, error, warning or summary with its arguments as options, or as Python
+    has them if a page asks.
+    """
     return str(text) if os.environ.get(SPELLING) == "python" else as_options(str(text))
 
 
@@ -49,12 +58,16 @@ def warn(text: str) -> None:
 
 
 def in_command(path: str | Path) -> str:
-    """A file as a suggested command names it: one that begins with - must not be taken for an option."""
+    """A file as a suggested command names it: one that begins with - must not be taken
+    for an option.
+    """
     return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def quietly(work: Callable[[], Result]) -> Result:
-    """Run without Python's own display of our warnings: `show` prints them once, as plain lines."""
+    """Run without Python's own display of our warnings: `show` prints them once, as
+    plain lines.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImprovableWarning)
         return work()
@@ -80,7 +93,13 @@ def put_json(facts: Any, path: str | None) -> bool:
 
 
 def show(
-    result: "Audit | Comparison", json: str | None, exit_code: bool, runs: str, *, verbose: bool, quiet: bool
+    result: "Audit | Comparison",
+    json: str | None,
+    exit_code: bool,
+    runs: str,
+    *,
+    verbose: bool,
+    quiet: bool,
 ) -> int:
     """Print or write a result, its cautions last; the exit status."""
     facts = result.facts
@@ -100,11 +119,17 @@ def show(
 
 
 def check_outputs(
-    *files: str | None, report: str | None = None, table: str | None = None, verbose: bool = False, quiet: bool = False
+    *files: str | None,
+    report: str | None = None,
+    table: str | None = None,
+    verbose: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Refuse what cannot be written or printed before the work is done, not after."""
     if verbose and quiet:
-        raise OptionError("--verbose and --quiet contradict each other.", "Give one of them.")
+        raise OptionError(
+            "--verbose and --quiet contradict each other.", "Give one of them."
+        )
     for path in files:
         if path is not None and path != "-":
             check_folder(path)
@@ -124,7 +149,12 @@ def made_here(data: str | None = None) -> Provenance:
     return Provenance(shlex.join(["improvable", *sys.argv[1:]]), None, name)
 
 
-def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, made: Provenance) -> None:
+def write_documents(
+    result: "Audit | Comparison",
+    report: str | None,
+    table: str | None,
+    made: Provenance,
+) -> None:
     if report is not None:
         from improvable.report.write import write_report
 
@@ -136,7 +166,11 @@ def write_documents(result: "Audit | Comparison", report: str | None, table: str
 
 
 def warn_of_code(declared: dict[str, Any]) -> None:
-    """Warn before running code that a protocol names: it may come from the other side."""
+    """Warn before running code that a protocol names: it may come from the other
+    side.
+    """
     name = declared.get("rule", {}).get("name", "")
     if isinstance(name, str) and own_modules(name):
-        warn(f"the protocol's rule '{name}' is Python code by its author, and will run.")
+        warn(
+            f"the protocol's rule '{name}' is Python code by its author, and will run."
+        )

@@ -20,34 +20,66 @@ if TYPE_CHECKING:
 
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
 OF_ASSUMPTIONS = (
-    "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "ask", "no_worse", "scheme",
-    "repetitions", "train_fraction", "alpha", "seed",
-)  # fmt: skip
+    "delta_accuracy",
+    "delta_fairness",
+    "form",
+    "gap",
+    "protected",
+    "overall",
+    "ask",
+    "no_worse",
+    "scheme",
+    "repetitions",
+    "train_fraction",
+    "alpha",
+    "seed",
+)
 """Settings that mean something without rows."""
 
 
 @o.with_settings("power")
 def power(
-    data: str | None = Argument(None, metavar="[PILOT]", help="A data file of rows like those to come."),
+    data: str | None = Argument(
+        None, metavar="[PILOT]", help="A data file of rows like those to come."
+    ),
     *,
     asked: dict[str, Any],
     assume: Annotated[
         list[str] | None,
-        Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
+        Option(
+            metavar="GROUP:...",
+            help="Instead of a pilot, what you assume about a group; repeat for each.",
+        ),
     ] = None,
-    rows: int | None = Option(None, help="Rows the audit will have.", show_default="those of the pilot"),
+    rows: int | None = Option(
+        None, help="Rows the audit will have.", show_default="those of the pilot"
+    ),
     wanted: float = Option(0.8, "--power", help="Power to find a sample size for."),
     try_rows: str | None = Option(None, help="Rows to try: 10000,20000,40000."),
-    try_train_fractions: str | None = Option(None, help="Train fractions to try: 0.1,0.2,0.3."),
-    try_repetitions: str | None = Option(None, help="Numbers of repetitions to try: 1,7,21."),
-    try_deltas_accuracy: str | None = Option(None, help="Accuracy deltas to try: 0,0.05."),
-    try_deltas_fairness: str | None = Option(None, help="Fairness deltas to try: 0,0.25."),
+    try_train_fractions: str | None = Option(
+        None, help="Train fractions to try: 0.1,0.2,0.3."
+    ),
+    try_repetitions: str | None = Option(
+        None, help="Numbers of repetitions to try: 1,7,21."
+    ),
+    try_deltas_accuracy: str | None = Option(
+        None, help="Accuracy deltas to try: 0,0.05."
+    ),
+    try_deltas_fairness: str | None = Option(
+        None, help="Fairness deltas to try: 0,0.25."
+    ),
     simulations: int = Option(2_000, help="Simulated audits behind each number."),
-    fits: int = Option(30, help="Fits of the rule at each of six numbers of training rows."),
+    fits: int = Option(
+        30, help="Fits of the rule at each of six numbers of training rows."
+    ),
     jobs: o.Jobs = -1,
-    plot: str | None = Option(None, metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html."),
+    plot: str | None = Option(
+        None, metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html."
+    ),
     plot_learning: str | None = Option(
-        None, metavar="FILE", help="Draw the candidate's utilities and gap against training rows."
+        None,
+        metavar="FILE",
+        help="Draw the candidate's utilities and gap against training rows.",
     ),
     table: str | None = Option(None, metavar="FILE", help="Write all points: .csv."),
     ledger: o.Ledger = None,
@@ -55,9 +87,11 @@ def power(
 ) -> int:
     """Plan an audit: its power, and how many rows it needs.
 
-    With a pilot, the rule is fitted on samples of several sizes and judged on the other rows; then whole audits are
-    simulated from their sums. Use other rows for the audit itself: settings chosen because they do well on some rows
-    must not be tested on the same rows. The ledger beside them keeps a line of it. With a slow rule, lower --fits.
+    With a pilot, the rule is fitted on samples of several sizes and judged on the other
+    rows; then whole audits are simulated from their sums. Use other rows for the audit
+    itself: settings chosen because they do well on some rows must not be tested on the
+    same rows. The ledger beside them keeps a line of it. With a slow rule, lower
+    --fits.
 
     Example: how many patients would an audit of the hospital's risk score need?
 
@@ -66,15 +100,16 @@ def power(
       improvable power patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --fits 10 --plot power.svg
 
-    Without a pilot, say what you assume of each group: its share of the rows; the share of it selected, the mean
-    outcome among the selected (status quo/candidate each), and its spread, which a 0/1 outcome does not need; and the
-    share of the status quo's selected that the candidate selects too.
+    Without a pilot, say what you assume of each group: its share of the rows; the share
+    of it selected, the mean outcome among the selected (status quo/candidate each), and
+    its spread, which a 0/1 outcome does not need; and the share of the status quo's
+    selected that the candidate selects too.
 
     \b
       improvable power --rows 20000 \\
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
-    """
+    """  # noqa: E501
     from improvable.report.plots import save_chart
     from improvable.report.plots.style import SUFFIXES
     from improvable.studies.power import Tried, power_from_assumptions
@@ -82,11 +117,16 @@ def power(
     check_outputs(json, table, plot, plot_learning)
     for path in (plot, plot_learning):
         if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-            raise OptionError(f"'{path}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")
+            raise OptionError(
+                f"'{path}' is not a picture we write.",
+                f"Name a file that ends in {one_of(SUFFIXES)}.",
+            )
     if table is not None and Path(table).suffix.lower() != ".csv":
         raise OptionError(f"'{table}' is not a table we write.", "Name a .csv file.")
     if plot_learning is not None and data is None:
-        raise OptionError("--plot-learning needs a pilot.", "Give a file of rows like those to come.")
+        raise OptionError(
+            "--plot-learning needs a pilot.", "Give a file of rows like those to come."
+        )
     tried = Tried(
         parse_tried("--try-rows", try_rows, int),
         parse_tried("--try-train-fractions", try_train_fractions, float),
@@ -94,18 +134,34 @@ def power(
         parse_tried("--try-deltas-accuracy", try_deltas_accuracy, float),
         parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
     )
-    how: dict[str, Any] = {"rows": rows, "wanted": wanted, "tried": tried, "simulations": simulations}
+    how: dict[str, Any] = {
+        "rows": rows,
+        "wanted": wanted,
+        "tried": tried,
+        "simulations": simulations,
+    }
     if (data is None) == (not assume):
-        raise OptionError("a plan needs either a pilot or assumptions.", f"Give a file, or --assume {ASSUMED}.")
+        raise OptionError(
+            "a plan needs either a pilot or assumptions.",
+            f"Give a file, or --assume {ASSUMED}.",
+        )
     if assume:
         if rows is None:
-            raise OptionError("--assume needs --rows.", "Say how many rows the audit will have.")
+            raise OptionError(
+                "--assume needs --rows.", "Say how many rows the audit will have."
+            )
         known = {name: asked[name] for name in OF_ASSUMPTIONS if name in asked}
-        plan = power_from_assumptions([parse_group(text) for text in assume], **how, **known)
+        plan = power_from_assumptions(
+            [parse_group(text) for text in assume], **how, **known
+        )
     else:
         if "outcome" not in asked or not {"group", "probabilities"} & asked.keys():
-            raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
-        plan = _from_pilot(str(data), o.completed(asked), ledger, how | {"fits": fits, "n_jobs": jobs})
+            raise OptionError(
+                "a pilot needs --outcome and --group.", "Name the columns."
+            )
+        plan = _from_pilot(
+            str(data), o.completed(asked), ledger, how | {"fits": fits, "n_jobs": jobs}
+        )
     if plot_learning is not None:
         save_chart(plan.learning().plot(), plot_learning)
     if plot is not None:
@@ -117,14 +173,23 @@ def power(
     return 0
 
 
-def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: dict[str, Any]) -> "PowerPlan":
+def _from_pilot(
+    data: str, question: dict[str, Any], ledger: str | None, how: dict[str, Any]
+) -> "PowerPlan":
     from improvable.studies.power import power_from_pilot
 
-    format_ = FileFormat(**{name: question.pop(name) for name in vars(FileFormat()) if name in question})
+    format_ = FileFormat(
+        **{name: question.pop(name) for name in vars(FileFormat()) if name in question}
+    )
     pilot = read_rows(data, format_)
-    say(f"Fitting the rule {how['fits']} times on each of six parts of '{data}' ...", err=True)
+    say(
+        f"Fitting the rule {how['fits']} times on each of six parts of '{data}' ...",
+        err=True,
+    )
     recorder = open_recorder(Memory(pilot, 1), data, ledger)
-    runs = recorder.add(PLANNED, {"kind": "power", "seed": question["seed"]} | reading_facts(format_))
+    runs = recorder.add(
+        PLANNED, {"kind": "power", "seed": question["seed"]} | reading_facts(format_)
+    )
     plan = quietly(lambda: power_from_pilot(pilot, **how, **question))
     for note in pilot.notes:
         warn(note)
@@ -137,7 +202,9 @@ def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
         return tuple(kind(part) for part in parse_names(text))
     except ValueError:
         example = "1,7,21" if kind is int else "0.1,0.2"
-        raise OptionError(f"{flag} is '{text}'.", f"Write numbers between commas: {example}.") from None
+        raise OptionError(
+            f"{flag} is '{text}'.", f"Write numbers between commas: {example}."
+        ) from None
 
 
 def parse_group(text: str) -> "AssumedGroup":
@@ -150,7 +217,9 @@ def parse_group(text: str) -> "AssumedGroup":
         for part in parse_names(rest):
             key, _, value = part.partition("=")
             numbers = tuple(float(number) for number in value.split("/"))
-            if key not in pairs | {"share", "spread", "overlap"} or len(numbers) != (2 if key in pairs else 1):
+            if key not in pairs | {"share", "spread", "overlap"} or len(numbers) != (
+                2 if key in pairs else 1
+            ):
                 raise ValueError
             given[key] = numbers if key in pairs else numbers[0]
         if not pairs | {"share"} <= given.keys():

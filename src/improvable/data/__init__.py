@@ -1,1 +1,3 @@
-"""Rows become a sample: frames, keys, columns, groups, features, weights, clusters, and where rows live."""
+"""Rows become a sample: frames, keys, columns, groups, features, weights, clusters, and
+where rows live.
+"""

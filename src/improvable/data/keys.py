@@ -1,8 +1,10 @@
-"""Keys that tell rows apart, and fingerprints of whole tables: the same for any frame library, file kind and row order.
+"""Keys that tell rows apart, and fingerprints of whole tables: the same for any frame
+library, file kind and row order.
 
-A row's key is SipHash-2-4 of its values under a key that follows from the audit's seed, so that nobody can make rows
-that collide before the seed is known. A fingerprint is BLAKE2b of the sorted BLAKE2b digests of all rows: it adds up
-over batches in any order, and no two tables that differ have the same one.
+A row's key is SipHash-2-4 of its values under a key that follows from the audit's seed,
+so that nobody can make rows that collide before the seed is known. A fingerprint is
+BLAKE2b of the sorted BLAKE2b digests of all rows: it adds up over batches in any order,
+and no two tables that differ have the same one.
 """
 
 import hashlib
@@ -31,10 +33,14 @@ TELL_APART = "Name a column that differs in every row: `row_id=...`."
 MAX_EXACT_INTEGER = 2**53
 DIGEST = 16  # bytes of a row's digest, and of a string's inside it
 ROWS_AT_A_TIME = 1 << 15  # whose hash state stays in a core's cache
-ROWS_PER_TASK = 1 << 20  # that a thread keys at once: many, since each distinct string among them is hashed once
-NUMBER, MISSING = 0, 1  # first words of a value that is a number, or missing; a string has its own digest there
+# that a thread keys at once: many, since each distinct string among them is hashed once
+ROWS_PER_TASK = 1 << 20
+# first words of a value that is a number, or missing; a string has its own digest there
+NUMBER, MISSING = 0, 1
 _NAN = np.array([np.nan]).view(np.uint64)[0]
-_TIME = re.compile(r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$")
+_TIME = re.compile(
+    r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$"
+)
 
 
 @dataclass(frozen=True)
@@ -45,62 +51,101 @@ class Keying:
 
     @cached_property
     def secret(self) -> bytes:
-        return hashlib.blake2b(f"improvable rows {self.seed}".encode(), digest_size=16).digest()
+        return hashlib.blake2b(
+            f"improvable rows {self.seed}".encode(), digest_size=16
+        ).digest()
 
     def of(self, rows: Rows, columns: Sequence[str]) -> Keys:
         """The key of every row, by the content of some columns."""
         words = [self.words(rows, name) for name in sorted(columns)]
-        return siphash(words, self.secret) if words else np.zeros(len(rows), dtype=np.uint64)
+        return (
+            siphash(words, self.secret)
+            if words
+            else np.zeros(len(rows), dtype=np.uint64)
+        )
 
     def words(self, rows: Rows, name: str) -> Keys:
-        """64 bits of each value of a column; strings are hashed under the same secret."""
+        """64 bits of each value of a column; strings are hashed under the same
+        secret.
+        """
         bits, exact = number_bits(rows, name)
         if exact is not None:
             bits[exact.rows] = _hashed(exact.texts, 8, self.secret)[exact.codes, 0]
         return bits
 
 
-def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str | None = None, workers: int = 1) -> Keys:
-    """Keys of rows in memory: equal rows are told apart by how often they have occurred; a row id must not repeat.
+def tell_apart(
+    rows: Rows,
+    keying: Keying,
+    columns: Sequence[str],
+    row_id: str | None = None,
+    workers: int = 1,
+) -> Keys:
+    """Keys of rows in memory: equal rows are told apart by how often they have
+    occurred; a row id must not repeat.
 
-    Different rows with the same key are refused. By chance there are none; someone who knows the seed could make some,
-    and then the order of the file would decide which is which.
+    Different rows with the same key are refused. By chance there are none; someone who
+    knows the seed could make some, and then the order of the file would decide which is
+    which.
     """
-    parts = [Rows(rows.frame[start : start + ROWS_PER_TASK]) for start in range(0, max(1, len(rows)), ROWS_PER_TASK)]
+    parts = [
+        Rows(rows.frame[start : start + ROWS_PER_TASK])
+        for start in range(0, max(1, len(rows)), ROWS_PER_TASK)
+    ]
     with ThreadPoolExecutor(workers) as pool:
-        keys = np.concatenate(list(pool.map(lambda part: keying.of(part, columns), parts)))
-    ordered = np.sort(keys)  # much faster than the order itself, which only repeats need
+        keys = np.concatenate(
+            list(pool.map(lambda part: keying.of(part, columns), parts))
+        )
+    # much faster than the order itself, which only repeats need
+    ordered = np.sort(keys)
     if not (ordered[1:] == ordered[:-1]).any():
         return keys
     order = np.argsort(keys, kind="stable")
-    repeats = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) + 1  # places in the order
+    # places in the order
+    repeats = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) + 1
     if row_id is not None:
         raise shared_row_id(row_id, len(repeats))
     first = np.searchsorted(ordered, ordered[repeats])
     if not _same_content(rows, columns, order[repeats], order[first]):
-        raise DataError("two different rows have the same key, which chance does not do.", TELL_APART)
+        raise DataError(
+            "two different rows have the same key, which chance does not do.",
+            TELL_APART,
+        )
     occurrence = (repeats - first).astype(np.uint64)
     keys[order[repeats]] = siphash([keys[order[repeats]], occurrence], keying.secret)
     return keys
 
 
-def _same_content(rows: Rows, columns: Sequence[str], ones: IntArray, others: IntArray) -> bool:
-    """Whether pairs of rows hold the same values: bits of numbers and strings themselves, not their hashes."""
+def _same_content(
+    rows: Rows, columns: Sequence[str], ones: IntArray, others: IntArray
+) -> bool:
+    """Whether pairs of rows hold the same values: bits of numbers and strings
+    themselves, not their hashes.
+    """
     used = np.zeros(len(rows), dtype=np.bool_)
     used[ones] = used[others] = True
     place = np.cumsum(used) - 1  # among the rows that are used, often a few
-    some, ones, others = Rows(rows.frame[np.flatnonzero(used)]), place[ones], place[others]
+    some, ones, others = (
+        Rows(rows.frame[np.flatnonzero(used)]),
+        place[ones],
+        place[others],
+    )
     for name in columns:
         bits, exact = number_bits(some, name)
         codes = np.full(len(bits), -1)
         if exact is not None:
-            codes[exact.rows] = _numbered(exact.texts)[0][exact.codes]  # two levels may be one string
-        if not np.array_equal(bits[ones], bits[others]) or not np.array_equal(codes[ones], codes[others]):
+            # two levels may be one string
+            codes[exact.rows] = _numbered(exact.texts)[0][exact.codes]
+        if not np.array_equal(bits[ones], bits[others]) or not np.array_equal(
+            codes[ones], codes[others]
+        ):
             return False
     return True
 
 
-def with_keys(engine: Memory, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> Memory:
+def with_keys(
+    engine: Memory, keying: Keying, columns: Sequence[str], row_id: str | None = None
+) -> Memory:
     keys = tell_apart(engine.rows, keying, columns, row_id, engine.workers)
     return replace(engine, rows=replace(engine.rows, keys=keys))
 
@@ -108,7 +153,10 @@ def with_keys(engine: Memory, keying: Keying, columns: Sequence[str], row_id: st
 def shared_row_id(row_id: str, repeats: int) -> DataError:
     return DataError(
         f"{repeats:,} rows repeat the '{row_id}' of another, so it is not a row id.",
-        "Name one that differs in every row; rows that belong together go by `cluster=...`.",
+        (
+            "Name one that differs in every row; rows that belong together go by "
+            "`cluster=...`."
+        ),
     )
 
 
@@ -121,14 +169,20 @@ def row_digests(rows: Rows, columns: Sequence[str]) -> Digests:
         words[:, 2 * j] = np.where(missing, MISSING, NUMBER)
         words[:, 2 * j + 1] = np.where(missing, 0, bits)
         if exact is not None:
-            words[exact.rows, 2 * j : 2 * j + 2] = _hashed(exact.texts, DIGEST)[exact.codes]
-    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=DIGEST).digest() for row in words)
+            words[exact.rows, 2 * j : 2 * j + 2] = _hashed(exact.texts, DIGEST)[
+                exact.codes
+            ]
+    digests = b"".join(
+        hashlib.blake2b(row.tobytes(), digest_size=DIGEST).digest() for row in words
+    )
     return np.frombuffer(digests, dtype=np.uint8).reshape(-1, DIGEST)
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Values that no float64 holds: strings, dates, long ids, decimals with many digits."""
+    """Values that no float64 holds: strings, dates, long ids, decimals with many
+    digits.
+    """
 
     rows: IntArray  # where they are
     codes: IntArray  # which of the strings each is
@@ -136,23 +190,40 @@ class Exact:
 
 
 def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
-    """64 bits of each value, the same in any library and for any width, NaN's where missing; and what is no float64."""
+    """64 bits of each value, the same in any library and for any width, NaN's where
+    missing; and what is no float64.
+    """
     if not rows.is_numeric(name):
         codes, texts = _texts(rows.frame[name])
         given = np.flatnonzero(codes >= 0)
-        return np.full(len(rows), _NAN, dtype=np.uint64), Exact(given, codes[given], [f"={text}" for text in texts])
+        return np.full(len(rows), _NAN, dtype=np.uint64), Exact(
+            given, codes[given], [f"={text}" for text in texts]
+        )
     values = rows.read_numbers(name)
-    bits, dtype, beyond = plain_bits(values), rows.kind(name), np.zeros(len(values), dtype=np.bool_)
-    if dtype.is_integer() or dtype.is_decimal():  # a float would run long ids together, and decimals with many digits
+    bits, dtype, beyond = (
+        plain_bits(values),
+        rows.kind(name),
+        np.zeros(len(values), dtype=np.bool_),
+    )
+    # a float would run long ids together, and decimals with many digits
+    if dtype.is_integer() or dtype.is_decimal():
         beyond = np.abs(values) >= MAX_EXACT_INTEGER
     if dtype.is_decimal():
         pairs = zip(rows.frame[name].to_list(), values.tolist(), strict=True)
-        beyond |= np.array([value is not None and Decimal(rounded) != value for value, rounded in pairs])
+        beyond |= np.array(
+            [
+                value is not None and Decimal(rounded) != value
+                for value, rounded in pairs
+            ]
+        )
     rough = np.flatnonzero(beyond)
     if not len(rough):
         return bits, None
     # All their digits, the same for whole numbers and decimals.
-    exact = [f"#{Decimal(str(value)).normalize():f}" for value in rows.frame[name][rough].to_list()]
+    exact = [
+        f"#{Decimal(str(value)).normalize():f}"
+        for value in rows.frame[name][rough].to_list()
+    ]
     return bits, Exact(rough, *_numbered(exact))
 
 
@@ -165,12 +236,21 @@ def plain_bits(values: FloatArray) -> Keys:
 
 def _hashed(texts: Sequence[str], size: int, key: bytes = b"") -> Keys:
     """BLAKE2b of each text as 64-bit words, shape (texts, size / 8)."""
-    digests = (hashlib.blake2b(text.encode(), digest_size=size, key=key).digest() for text in texts)
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(-1, size // 8)
+    digests = (
+        hashlib.blake2b(text.encode(), digest_size=size, key=key).digest()
+        for text in texts
+    )
+    return (
+        np.frombuffer(b"".join(digests), dtype="<u8")
+        .astype(np.uint64)
+        .reshape(-1, size // 8)
+    )
 
 
 def siphash(words: Sequence[Keys], secret: bytes) -> Keys:
-    """SipHash-2-4 (Aumasson and Bernstein, 2012) of rows of 64-bit words, one array per word, some rows at a time."""
+    """SipHash-2-4 (Aumasson and Bernstein, 2012) of rows of 64-bit words, one array per
+    word, some rows at a time.
+    """
     out = np.empty(len(words[0]), dtype=np.uint64)
     for start in range(0, len(out), ROWS_AT_A_TIME):
         part = slice(start, start + ROWS_AT_A_TIME)
@@ -180,7 +260,9 @@ def siphash(words: Sequence[Keys], secret: bytes) -> Keys:
 
 def _siphash(words: Sequence[Keys], secret: bytes) -> Keys:
     keys = np.tile(np.frombuffer(secret, dtype="<u8").astype(np.uint64), 2)
-    start = keys ^ np.frombuffer(b"somepseudorandomlygeneratedbytes", dtype=">u8").astype(np.uint64)
+    start = keys ^ np.frombuffer(
+        b"somepseudorandomlygeneratedbytes", dtype=">u8"
+    ).astype(np.uint64)
     v0, v1, v2, v3 = (np.full(len(words[0]), one) for one in start)
     spare = np.empty_like(v0)
 
@@ -221,7 +303,9 @@ def mix(bits: Keys) -> Keys:
 
 
 def _texts(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:
-    """Which of a column's distinct values each row holds, -1 where it is missing; and these values as strings."""
+    """Which of a column's distinct values each row holds, -1 where it is missing; and
+    these values as strings.
+    """
     codes, values = levels(series)
     if series.dtype == nw.String:
         return codes, [plain_time(value) for value in values]
@@ -231,8 +315,13 @@ def _texts(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:
     given, where = np.flatnonzero(codes >= 0), np.zeros(len(values), dtype=np.int64)
     where[codes[given]] = given
     held = series[where]
-    below = [f" {stamp % 1000} ns" if stamp % 1000 else "" for stamp in held.dt.timestamp("ns").to_list()]
-    return codes, [str(value) + rest for value, rest in zip(held.to_list(), below, strict=True)]
+    below = [
+        f" {stamp % 1000} ns" if stamp % 1000 else ""
+        for stamp in held.dt.timestamp("ns").to_list()
+    ]
+    return codes, [
+        str(value) + rest for value, rest in zip(held.to_list(), below, strict=True)
+    ]
 
 
 def _numbered(texts: Sequence[str]) -> tuple[IntArray, list[str]]:
@@ -242,25 +331,39 @@ def _numbered(texts: Sequence[str]) -> tuple[IntArray, list[str]]:
 
 
 def plain_time(text: str) -> str:
-    """A time as a typed column has it, with or without T, zone and digits below a second; any other text as it is."""
+    """A time as a typed column has it, with or without T, zone and digits below a
+    second; any other text as it is.
+    """
     if not (found := _TIME.match(text)):
         return text
     day, hours, below, zone = found.groups(default="")
     micro, nano = below.ljust(9, "0")[:6], int(below.ljust(9, "0")[6:])
     zone = {"": "", "Z": "+00:00"}.get(zone, f"{zone[:3]}:{zone[-2:]}")
-    return f"{day} {hours}" + (f".{micro}" if int(micro) else "") + zone + (f" {nano} ns" if nano else "")
+    return (
+        f"{day} {hours}"
+        + (f".{micro}" if int(micro) else "")
+        + zone
+        + (f" {nano} ns" if nano else "")
+    )
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The fingerprint of some columns of data, computed when it is first asked for: it costs a pass."""
+    """The fingerprint of some columns of data, computed when it is first asked for: it
+    costs a pass.
+    """
 
     engine: Engine
     columns: tuple[str, ...]
 
     @cached_property
     def digest(self) -> str:
-        digests = run(self.engine, partial(row_digests, columns=self.columns), self.columns, _joined)
+        digests = run(
+            self.engine,
+            partial(row_digests, columns=self.columns),
+            self.columns,
+            _joined,
+        )
         names = "".join(f"{len(name)}:{name}" for name in sorted(self.columns))
         found = hashlib.blake2b(f"{len(digests)} rows {names}".encode(), digest_size=32)
         halves = np.ascontiguousarray(digests).view(">u8").astype(np.uint64)
@@ -275,4 +378,6 @@ def _joined(one: Digests, other: Digests) -> Digests:
 def fingerprint(data: FrameLike, columns: Sequence[str] | None = None) -> str:
     """The fingerprint of the named columns, by default all, wherever the data live."""
     engine = as_engine(data, None, workers=1)
-    return Fingerprint(engine, tuple(engine.columns if columns is None else columns)).digest
+    return Fingerprint(
+        engine, tuple(engine.columns if columns is None else columns)
+    ).digest

@@ -1,16 +1,21 @@
 """Groups that are known by probability only: what a row counts for in each of them.
 
-Lenders and insurers may not ask for race, and use probabilities from names and places. A row then counts for several
-groups at once. How much, depends on what is assumed; all are factors on the row's contributions, so that everything
-after them is the same code. P are the rows' probabilities, w their weights:
+Lenders and insurers may not ask for race, and use probabilities from names and places.
+A row then counts for several groups at once. How much, depends on what is assumed; all
+are factors on the row's contributions, so that everything after them is the same code.
+P are the rows' probabilities, w their weights:
 
-- *weighted*: p_g. Right if, among people with the same probabilities, what is measured does not depend on the group.
-- *linear*: the coefficients of a regression of contributions on the probabilities, [(P'WP)^-1 P_i]_g times the sum of
-  p_g. Right if, within a group, what is measured does not depend on the probabilities. Factors may be negative.
-- *corrected*: p_g, and for a row whose group is known N / n times (1 if it is g, else 0) - p_g, where n of N rows are
-  known (Angelopoulos et al., 2023). Right if the known rows are a random sample.
+- *weighted*: p_g. Right if, among people with the same probabilities, what is measured
+  does not depend on the group.
+- *linear*: the coefficients of a regression of contributions on the probabilities,
+  [(P'WP)^-1 P_i]_g times the sum of p_g. Right if, within a group, what is measured
+  does not depend on the probabilities. Factors may be negative.
+- *corrected*: p_g, and for a row whose group is known N / n times (1 if it is g,
+  else 0) - p_g, where n of N rows are known (Angelopoulos et al., 2023). Right if the
+  known rows are a random sample.
 
-The first two err in opposite directions where the two covariances that remain have the same sign (Elzayn et al., 2024).
+The first two err in opposite directions where the two covariances that remain have the
+same sign (Elzayn et al., 2024).
 """
 
 from dataclasses import dataclass
@@ -31,7 +36,9 @@ CERTAIN = 1e3  # a factor on odds that is as good as knowing the group
 
 @dataclass(frozen=True)
 class Spread:
-    """What rows count for, by stratum: the first is everyone, then the groups, once for each estimator."""
+    """What rows count for, by stratum: the first is everyone, then the groups, once for
+    each estimator.
+    """
 
     attributes: tuple[Attribute, ...]
     shares: FloatArray  # (rows, strata): probabilities, and 1 for everyone
@@ -43,13 +50,16 @@ class Spread:
 
 @dataclass(frozen=True)
 class Membership:
-    """How rows belong to groups. Without estimators every row is in one group for certain."""
+    """How rows belong to groups. Without estimators every row is in one group for
+    certain.
+    """
 
     groups: tuple[str, ...]
     columns: tuple[str, ...]  # of their probabilities
     estimators: tuple[str, ...] = ()
     raking: tuple[float, ...] = ()  # what the odds of each group are multiplied by
-    regression: FloatArray | None = None  # (groups and the rest, groups): from probabilities to linear factors
+    # (groups and the rest, groups): from probabilities to linear factors
+    regression: FloatArray | None = None
     known: str | None = None  # column of known groups
     times: float = 0.0  # how often a known row counts: N / n
 
@@ -61,7 +71,11 @@ class Membership:
             member = np.full(1 + size * len(self.estimators), -1)
             member[1 + k * size : 1 + (k + 1) * size] = np.arange(size)
             names = NAME, *self.groups
-            name, *of = [estimate_of(one, estimator) for one in names] if len(self.estimators) > 1 else names
+            name, *of = (
+                [estimate_of(one, estimator) for one in names]
+                if len(self.estimators) > 1
+                else names
+            )
             out.append(Attribute(name, tuple(of), member))
         return tuple(out)
 
@@ -74,9 +88,15 @@ class Membership:
             broken |= (values < 0) | (values > 1)
         if broken.any():
             row = int(np.flatnonzero(broken)[0])
-            listed = ", ".join(f"{name} {values[row]:g}" for name, values in zip(self.columns, columns, strict=True))
+            listed = ", ".join(
+                f"{name} {values[row]:g}"
+                for name, values in zip(self.columns, columns, strict=True)
+            )
             raise DataError(
-                f"row {row + 1:,} has probabilities of groups that cannot be: {listed}; {int(broken.sum()):,} rows do.",
+                (
+                    f"row {row + 1:,} has probabilities of groups that cannot be: "
+                    f"{listed}; {int(broken.sum()):,} rows do."
+                ),
                 "Each is between 0 and 1, and those of a row sum to at most 1.",
             )
         whole = np.where(np.abs(total - 1) <= ROUNDING, total, 1.0)
@@ -89,12 +109,18 @@ class Membership:
         return shares
 
     def members(self, rows: Rows) -> tuple[BoolArray, FloatArray]:
-        """Rows whose group is known, and which group that is, (rows, groups): all zero for any other."""
+        """Rows whose group is known, and which group that is, (rows, groups): all zero
+        for any other.
+        """
         assert self.known is not None
         codes, values = levels(rows.frame[self.known])
         labels = [labeltext_of(value) for value in values]
-        table = np.array([[label == group for group in self.groups] for label in [*labels, ""]], dtype=np.float64)
-        given = np.array([*(label != "nan" for label in labels), False])  # -1, where it is missing, is the last
+        table = np.array(
+            [[label == group for group in self.groups] for label in [*labels, ""]],
+            dtype=np.float64,
+        )
+        # -1, where it is missing, is the last
+        given = np.array([*(label != "nan" for label in labels), False])
         return given[codes], table[codes]
 
     def spread(self, rows: Rows, shares: FloatArray) -> Spread:
@@ -104,14 +130,27 @@ class Membership:
             if estimator == LINEAR:
                 assert self.regression is not None
                 columns = with_rest(shares)[:, : len(self.regression)].T
-                # Not a product of matrices, which may round differently with another number of rows.
-                own = sum((p[:, None] * one for p, one in zip(columns, self.regression, strict=True)), start=0 * shares)
+                # Not a product of matrices, which may round differently with another
+                # number of rows.
+                own = sum(
+                    (
+                        p[:, None] * one
+                        for p, one in zip(columns, self.regression, strict=True)
+                    ),
+                    start=0 * shares,
+                )
             elif estimator == CORRECTED:
                 given, member = self.members(rows)
-                own = shares + np.where(given[:, None], self.times * (member - shares), 0.0)
+                own = shares + np.where(
+                    given[:, None], self.times * (member - shares), 0.0
+                )
             factors.append(own)
         repeated = [shares] * len(self.estimators)
-        return Spread(self.attributes, np.hstack([everyone, *repeated]), np.hstack([everyone, *factors]))
+        return Spread(
+            self.attributes,
+            np.hstack([everyone, *repeated]),
+            np.hstack([everyone, *factors]),
+        )
 
 
 def with_rest(shares: FloatArray) -> FloatArray:
@@ -121,13 +160,19 @@ def with_rest(shares: FloatArray) -> FloatArray:
 
 
 def odds_factor(everyone: FloatArray, some: FloatArray) -> float:
-    """By what factor, at most, the odds of a group differ from everyone's among some people, or among the others.
+    """By what factor, at most, the odds of a group differ from everyone's among some
+    people, or among the others.
 
     From sums of weights, of all and then by group.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = [np.log(one[1:] / (one[0] - one[1:])) for one in (some, everyone - some, everyone)]
-        return float(np.exp(np.fmin(np.nanmax(np.abs(logs - logs[-1])), np.log(CERTAIN))))
+        logs = [
+            np.log(one[1:] / (one[0] - one[1:]))
+            for one in (some, everyone - some, everyone)
+        ]
+        return float(
+            np.exp(np.fmin(np.nanmax(np.abs(logs - logs[-1])), np.log(CERTAIN)))
+        )
 
 
 ESTIMATORS = {

@@ -1,1 +1,3 @@
-"""From decisions to p-values: rows, contributions, cells, draws, statistics, p-values (Section 3.2, Appendix A)."""
+"""From decisions to p-values: rows, contributions, cells, draws, statistics, p-values
+(Section 3.2, Appendix A).
+"""

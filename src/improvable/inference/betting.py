@@ -1,10 +1,13 @@
-"""Evidence that may be looked at after every row: what a bet against each condition has made of a wealth of 1.
+"""Evidence that may be looked at after every row: what a bet against each condition has
+made of a wealth of 1.
 
-A condition is shown by variables X_1, X_2, ... none of which is below -loss, and whose mean, given all that came
-before, is at most zero where the condition fails. Whoever stakes lambda < 1 / loss on each has (1 + lambda X_1)
-(1 + lambda X_2) ..., which is never negative and, where the condition fails, not expected to rise; nor is the mean of
-several such wealths. By Ville's inequality the probability that it *ever* reaches 1 / alpha is then at most alpha,
-whenever and however often anybody looks (Waudby-Smith and Ramdas, 2024; Chugg et al., 2023).
+A condition is shown by variables X_1, X_2, ... none of which is below -loss, and whose
+mean, given all that came before, is at most zero where the condition fails. Whoever
+stakes lambda < 1 / loss on each has (1 + lambda X_1) (1 + lambda X_2) ..., which is
+never negative and, where the condition fails, not expected to rise; nor is the mean of
+several such wealths. By Ville's inequality the probability that it *ever* reaches 1 /
+alpha is then at most alpha, whenever and however often anybody looks (Waudby-Smith and
+Ramdas, 2024; Chugg et al., 2023).
 """
 
 from collections import deque
@@ -17,7 +20,9 @@ from improvable.inference.cells import U, W
 from improvable.inference.components import Condition
 
 STAKES = np.array([0.9, 0.5, 0.25, 0.125, 0.0625, 0.03125])
-"""Shares of the wealth that the largest loss would take: bets on strong and on weak evidence, in equal parts."""
+"""Shares of the wealth that the largest loss would take: bets on strong and on weak
+evidence, in equal parts.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,9 @@ class Wealth:
         return float(np.exp(-self.logs.max(initial=0.0)))
 
     def shown_since(self, alpha: float) -> int | None:
-        """The number of rows after which the p-value was first below a level; None if it never was."""
+        """The number of rows after which the p-value was first below a level; None if
+        it never was.
+        """
         below = np.flatnonzero(np.exp(-self.logs) < alpha)
         return int(self.rows[below[0]]) if len(below) else None
 
@@ -46,11 +53,14 @@ class Wealth:
 def wealth_of(condition: Condition, strata: IntArray, vectors: FloatArray) -> Wealth:
     """Bet against a condition on rows in the order of their arrival.
 
-    `strata` has the stratum of each row, -1 where none, and `vectors` what rows contribute, (rows, M, 2, 2). Every u
-    and w must be 0 or 1, and w the same for both algorithms: a utility is then a mean of u over rows whose w is 1.
+    `strata` has the stratum of each row, -1 where none, and `vectors` what rows
+    contribute, (rows, M, 2, 2). Every u and w must be 0 or 1, and w the same for both
+    algorithms: a utility is then a mean of u over rows whose w is 1.
     """
     m, coefficients = condition.measure, condition.coefficients
-    level = np.where((strata >= 0) & (vectors[:, m, 0, W] != 0), condition.member[strata], -1)
+    level = np.where(
+        (strata >= 0) & (vectors[:, m, 0, W] != 0), condition.member[strata], -1
+    )
     involved = np.flatnonzero(coefficients.any(axis=1))
     classes = np.where(np.isin(level, involved), np.searchsorted(involved, level), -1)
     values = (coefficients[level] * vectors[:, m, :, U]).sum(axis=1)
@@ -58,20 +68,27 @@ def wealth_of(condition: Condition, strata: IntArray, vectors: FloatArray) -> We
     gains = np.full(len(complete), -condition.amount)
     for k in range(len(involved)):
         mine = (classes == k) & (variable >= 0)
-        sums, sizes = (np.bincount(variable[mine], weights, len(gains)) for weights in (values[mine], None))
+        sums, sizes = (
+            np.bincount(variable[mine], weights, len(gains))
+            for weights in (values[mine], None)
+        )
         gains += sums / sizes
     loss = condition.amount + float(np.maximum(-coefficients, 0.0).sum())
-    bets = STAKES / (loss if loss > 0 else 1.0)  # with a margin so wide that nothing can be lost, any bet will do
+    # with a margin so wide that nothing can be lost, any bet will do
+    bets = STAKES / (loss if loss > 0 else 1.0)
     logs = np.cumsum(np.log1p(np.multiply.outer(bets, gains)), axis=1)
     return Wealth(complete, np.logaddexp.reduce(logs, axis=0) - np.log(len(bets)))
 
 
 def pair_up(classes: IntArray, number: int) -> tuple[IntArray, IntArray]:
-    """Which variable each row is part of, -1 while it waits; and how many rows had come when each was complete.
+    """Which variable each row is part of, -1 while it waits; and how many rows had come
+    when each was complete.
 
-    A variable adds up one mean over some rows of each class. It takes them in the order in which they came: at least
-    one of every class and, of a larger class, as many as have come for each row of the smallest, so that few rows wait.
-    Which rows it takes follows from classes alone, never from values: given the classes, its mean is the condition's.
+    A variable adds up one mean over some rows of each class. It takes them in the order
+    in which they came: at least one of every class and, of a larger class, as many as
+    have come for each row of the smallest, so that few rows wait. Which rows it takes
+    follows from classes alone, never from values: given the classes, its mean is the
+    condition's.
     """
     variable, complete = np.full(len(classes), -1), []
     waiting: list[deque[int]] = [deque() for _ in range(number)]

@@ -1,8 +1,10 @@
-"""Rows become contribution vectors, and contribution vectors become cells that can be counted and merged.
+"""Rows become contribution vectors, and contribution vectors become cells that can be
+counted and merged.
 
-Every statistic of the paper is a function of sums, over the rows of a group, of (u, w) under the status quo
-and under the candidate. So a sample is fully described by its distinct contribution vectors and how often
-each occurs, and resampling rows i.i.d. (Appendix A) is exactly a multinomial draw over these cells.
+Every statistic of the paper is a function of sums, over the rows of a group, of (u, w)
+under the status quo and under the candidate. So a sample is fully described by its
+distinct contribution vectors and how often each occurs, and resampling rows i.i.d.
+(Appendix A) is exactly a multinomial draw over these cells.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +20,14 @@ from improvable.question.utility import Utility
 STATUS_QUO, CANDIDATE = 0, 1
 U, W = 0, 1
 DIGITS = 53
-SCALE = 1126  # exact sums are in units of 2 to the minus this: the last digit of the smallest float64
-FEW_ROWS = 10_000  # up to here sorting is faster than a Polars query, which takes a fifth of a millisecond to begin
-PART = 18  # bits of a number that are added at a time: sums stay below 2 to the 53rd, for up to 2 to the 35th rows
+# exact sums are in units of 2 to the minus this: the last digit of the smallest float64
+SCALE = 1126
+# up to here sorting is faster than a Polars query, which takes a fifth of a millisecond
+# to begin
+FEW_ROWS = 10_000
+# bits of a number that are added at a time: sums stay below 2 to the 53rd, for up to 2
+# to the 35th rows
+PART = 18
 
 
 def contributions(
@@ -32,13 +39,16 @@ def contributions(
 ) -> FloatArray:
     """What each row adds to its group's sums, shape (rows, M, T, 2).
 
-    Axes: row, utility, algorithm (`STATUS_QUO`, `CANDIDATE`), part (`U`, `W`). `outcomes` maps a utility's `outcome`
-    (None for the audit's own) to the column's values. Weights multiply u and w: utilities are weighted means.
+    Axes: row, utility, algorithm (`STATUS_QUO`, `CANDIDATE`), part (`U`, `W`).
+    `outcomes` maps a utility's `outcome` (None for the audit's own) to the column's
+    values. Weights multiply u and w: utilities are weighted means.
     """
     out = np.empty((len(decisions[0]), len(utilities), len(decisions), 2))
     for m, utility in enumerate(utilities):
         for t, decision in enumerate(decisions):
-            out[:, m, t, U], out[:, m, t, W] = utility.parts(rows, outcomes[utility.outcome], decision)
+            out[:, m, t, U], out[:, m, t, W] = utility.parts(
+                rows, outcomes[utility.outcome], decision
+            )
     if weights is not None:
         out *= weights[:, None, None, None]
     out += 0.0  # -0.0 becomes 0.0, so that equal contributions have equal bits
@@ -49,9 +59,11 @@ def contributions(
 class Cells:
     """Distinct contribution vectors with how often each occurs."""
 
-    # (cells, width): the distinct vectors, sorted by block and then by value, so that equal samples have equal cells
+    # (cells, width): the distinct vectors, sorted by block and then by value, so that
+    # equal samples have equal cells
     values: FloatArray
-    block: IntArray  # (cells,): which block of the sums (the row's group) a cell adds to
+    # (cells,): which block of the sums (the row's group) a cell adds to
+    block: IntArray
     counts: IntArray  # (cells,): rows in each cell
     silent: int  # rows that contribute nothing, pooled over all groups
     blocks: int  # how many blocks there are
@@ -77,18 +89,24 @@ def by_utility(cells: Cells) -> FloatArray:
 
 
 def vectors_of(cells: Cells, shape: Sequence[int]) -> FloatArray:
-    """What units add to sums of `shape`, (S, M, 2, 2): (cells, k, M, 2, 2), k = 1 for rows and k = S for clusters."""
+    """What units add to sums of `shape`, (S, M, 2, 2): (cells, k, M, 2, 2), k = 1 for
+    rows and k = S for clusters.
+    """
     return cells.values.reshape(len(cells.counts), -1, *shape[1:])
 
 
 def some_cells(cells: Cells, index: IntArray) -> Cells:
     """Some of the cells, or all in another order, beside the same silent rows."""
     values = np.asfortranarray(cells.values[index])
-    return Cells(values, cells.block[index], cells.counts[index], cells.silent, cells.blocks)
+    return Cells(
+        values, cells.block[index], cells.counts[index], cells.silent, cells.blocks
+    )
 
 
 def keys_in(cells: Cells) -> int:
-    """How many columns are keys of clusters, two or none: a utility has four columns."""
+    """How many columns are keys of clusters, two or none: a utility has four
+    columns.
+    """
     return int(cells.values.shape[1]) % 4
 
 
@@ -97,7 +115,9 @@ def without_keys(cells: Cells) -> Cells:
 
 
 def unfold(cells: Cells, blocks: int) -> Cells:
-    """Cells of rows that add to several blocks at once, as cells of one block each; those in clusters once for each."""
+    """Cells of rows that add to several blocks at once, as cells of one block each;
+    those in clusters once for each.
+    """
     keys, wide = np.split(cells.values, [keys_in(cells)], axis=1)
     wide = wide.reshape(len(wide), blocks, wide.shape[1] // blocks)
     block, row = np.nonzero((wide != 0).any(axis=2).T)
@@ -109,7 +129,8 @@ def unfold(cells: Cells, blocks: int) -> Cells:
 def weigh(cells: Cells, counts: IntArray) -> FloatArray:
     """Sums for each row of `counts`, shape (draws, cells) -> (draws, blocks, width).
 
-    einsum's own loops are used because BLAS may round differently with another number of threads.
+    einsum's own loops are used because BLAS may round differently with another number
+    of threads.
     """
     weights = counts.astype(np.float64)
     columns = np.ascontiguousarray(cells.values.T)
@@ -120,19 +141,27 @@ def weigh(cells: Cells, counts: IntArray) -> FloatArray:
 
 
 def count(vectors: FloatArray, block: IntArray, blocks: int) -> Cells:
-    """Count the distinct contribution vectors, (rows, width), of a batch of rows, each in its block."""
+    """Count the distinct contribution vectors, (rows, width), of a batch of rows, each
+    in its block.
+    """
     speaks = np.zeros(len(vectors), dtype=np.bool_)
     for column in vectors.T:  # without an array of all comparisons
         speaks |= column != 0
     speaking = np.flatnonzero(speaks)
     ones = np.ones(len(speaking), dtype=np.int64)
-    return _tally(vectors[speaking], block[speaking], ones, len(vectors) - len(speaking), blocks)
+    return _tally(
+        vectors[speaking], block[speaking], ones, len(vectors) - len(speaking), blocks
+    )
 
 
-def pool_clusters(vectors: FloatArray, block: IntArray, clusters: IntArray, blocks: int) -> FloatArray:
-    """Add up the rows of each cluster: (rows, width) -> (clusters, blocks * width), since a cluster may span groups.
+def pool_clusters(
+    vectors: FloatArray, block: IntArray, clusters: IntArray, blocks: int
+) -> FloatArray:
+    """Add up the rows of each cluster: (rows, width) -> (clusters, blocks * width),
+    since a cluster may span groups.
 
-    Rows are added in an order of their own, so that the order they came in cannot change how sums round.
+    Rows are added in an order of their own, so that the order they came in cannot
+    change how sums round.
     """
     width = vectors.shape[1]
     order = np.lexsort((*vectors.T, block, clusters))
@@ -147,24 +176,41 @@ def pool_clusters(vectors: FloatArray, block: IntArray, clusters: IntArray, bloc
 
 @dataclass(frozen=True)
 class RowsInClusters:
-    """Cells of rows, and for each cell the number of its cluster and of the cluster's stratum in the design."""
+    """Cells of rows, and for each cell the number of its cluster and of the cluster's
+    stratum in the design.
+    """
 
     cells: Cells
     cluster: IntArray
     stratum: IntArray  # -1 leaves the cluster out
 
     def pool(self, values: FloatArray, stratum: int) -> FloatArray:
-        """Add up `values`, (cells, width), by the clusters of one stratum: (clusters, blocks * width)."""
+        """Add up `values`, (cells, width), by the clusters of one stratum: (clusters,
+        blocks * width).
+        """
         mine, cells = self.stratum == stratum, self.cells
         code = np.unique(self.cluster[mine], return_inverse=True)[1].astype(np.int64)
-        return pool_clusters(values[mine] * cells.counts[mine, None], cells.block[mine], code, cells.blocks)
+        return pool_clusters(
+            values[mine] * cells.counts[mine, None],
+            cells.block[mine],
+            code,
+            cells.blocks,
+        )
 
 
 def join(*parts: Cells) -> Cells:
     """All cells in the order given, none put together."""
-    arrays = zip(*((part.values, part.block, part.counts) for part in parts), strict=True)
+    arrays = zip(
+        *((part.values, part.block, part.counts) for part in parts), strict=True
+    )
     values, block, counts = map(np.concatenate, arrays)
-    return Cells(np.asfortranarray(values), block, counts, sum(part.silent for part in parts), parts[0].blocks)
+    return Cells(
+        np.asfortranarray(values),
+        block,
+        counts,
+        sum(part.silent for part in parts),
+        parts[0].blocks,
+    )
 
 
 def merge(*parts: Cells) -> Cells:
@@ -175,33 +221,53 @@ def merge(*parts: Cells) -> Cells:
     return _tally(both.values, both.block, both.counts, both.silent, both.blocks)
 
 
-def _tally(values: FloatArray, block: IntArray, counts: IntArray, silent: int, blocks: int) -> Cells:
+def _tally(
+    values: FloatArray, block: IntArray, counts: IntArray, silent: int, blocks: int
+) -> Cells:
     width = values.shape[1]
     if 0 < len(values) <= FEW_ROWS:
         by = (*values.T[::-1], block)
         order = np.lexsort(by)
         new = np.ones(len(order), dtype=np.bool_)
-        new[1:] = np.logical_or.reduce([key[order[1:]] != key[order[:-1]] for key in by])
+        new[1:] = np.logical_or.reduce(
+            [key[order[1:]] != key[order[:-1]] for key in by]
+        )
         first = np.flatnonzero(new)
-        counts, block, values = np.add.reduceat(counts[order], first), block[order[first]], values[order[first]]
+        counts, block, values = (
+            np.add.reduceat(counts[order], first),
+            block[order[first]],
+            values[order[first]],
+        )
         return Cells(np.asfortranarray(values), block, counts, silent, blocks)
     import polars as pl
 
-    columns = {"block": block} | {f"v{j}": np.ascontiguousarray(values[:, j]) for j in range(width)}
+    columns = {"block": block} | {
+        f"v{j}": np.ascontiguousarray(values[:, j]) for j in range(width)
+    }
     keys = list(columns)
-    table = pl.DataFrame(columns | {"count": counts}).group_by(keys).agg(pl.col("count").sum()).sort(keys)
-    distinct = np.empty((len(table), width), order="F")  # `weigh` reads column after column
+    table = (
+        pl.DataFrame(columns | {"count": counts})
+        .group_by(keys)
+        .agg(pl.col("count").sum())
+        .sort(keys)
+    )
+    # `weigh` reads column after column
+    distinct = np.empty((len(table), width), order="F")
     for j in range(width):
         distinct[:, j] = table[f"v{j}"].to_numpy()
-    block, counts = (table[name].to_numpy().astype(np.int64) for name in ("block", "count"))
+    block, counts = (
+        table[name].to_numpy().astype(np.int64) for name in ("block", "count")
+    )
     return Cells(distinct, block, counts, silent, blocks)
 
 
 def exact_sum(values: FloatArray, counts: IntArray | None = None) -> int:
-    """The sum of finite numbers, each taken `counts` times, in units of 2 to the minus `SCALE`, without rounding.
+    """The sum of finite numbers, each taken `counts` times, in units of 2 to the minus
+    `SCALE`, without rounding.
 
-    A float64 is a whole number times a power of two, and so is any sum of them: a Python integer, the same whatever
-    order, batches or workers the numbers came in. It is rounded once, when it is read (`to_float`).
+    A float64 is a whole number times a power of two, and so is any sum of them: a
+    Python integer, the same whatever order, batches or workers the numbers came in. It
+    is rounded once, when it is read (`to_float`).
 
     >>> to_float(exact_sum(np.array([1e16, 1.0, -1e16])))
     1.0

@@ -1,9 +1,11 @@
-"""The delta at which each draw turns against a claim: p-values of every delta at once, from the same draws.
+"""The delta at which each draw turns against a claim: p-values of every delta at once,
+from the same draws.
 
-A draw counts against an accuracy claim where A1* - (1 + delta) A0* >= 2 (A1 - (1 + delta) A0), which is where delta is
-at least (2 A1 - A1*) / (2 A0 - A0*) - 1; and likewise for the gap, and for differences. So p(delta) is the share of
-draws whose critical delta is at most delta, and the largest delta that a level supports is an order statistic of
-critical deltas: exact, with no grid and no resampling.
+A draw counts against an accuracy claim where A1* - (1 + delta) A0* >= 2 (A1 - (1 +
+delta) A0), which is where delta is at least (2 A1 - A1*) / (2 A0 - A0*) - 1; and
+likewise for the gap, and for differences. So p(delta) is the share of draws whose
+critical delta is at most delta, and the largest delta that a level supports is an order
+statistic of critical deltas: exact, with no grid and no resampling.
 """
 
 from dataclasses import dataclass
@@ -18,7 +20,8 @@ from improvable.inference.reference_pair import SeveralReferences
 from improvable.inference.statistics import TIE
 from improvable.question.claim import Claim, Form
 
-# Where a draw turns that counts against no share: a gap cannot shrink by more than all of it.
+# Where a draw turns that counts against no share: a gap cannot shrink by more than all
+# of it.
 BEYOND = float(np.nextafter(1.0, 2.0))
 LOWER = -1  # a gap is better where it is lower
 
@@ -28,16 +31,21 @@ class Critical:
     """The critical deltas of one condition."""
 
     turns: FloatArray  # sorted; such a draw counts against every delta from its own up
-    # Sorted; such a draw counts against every delta up to its own. There are some only where the status quo's value is
-    # so uncertain that a draw reflects it below zero, or where several gaps may be its widest.
+    # Sorted; such a draw counts against every delta up to its own. There are some only
+    # where the status quo's value is so uncertain that a draw reflects it below zero,
+    # or where several gaps may be its widest.
     returns: FloatArray
-    # how many turns have their own return: such a draw counts against every delta from the one to the other
+    # how many turns have their own return: such a draw counts against every delta from
+    # the one to the other
     between: int = 0
-    number: int | None = None  # how many draws there are, where some count against several ranges of delta
+    # how many draws there are, where some count against several ranges of delta
+    number: int | None = None
 
     @property
     def draws(self) -> int:
-        return len(self.turns) + len(self.returns) if self.number is None else self.number
+        return (
+            len(self.turns) + len(self.returns) if self.number is None else self.number
+        )
 
 
 Conditions = tuple[Critical, ...]
@@ -47,23 +55,33 @@ Conditions = tuple[Critical, ...]
 class CriticalDeltas:
     """Critical deltas of one repetition."""
 
-    accuracy: dict[str, Conditions]  # from each group (or "everyone") to its conditions, one per accuracy utility
-    signed: Conditions  # of the gap, by either statistic; one per condition that must hold
+    # from each group (or "everyone") to its conditions, one per accuracy utility
+    accuracy: dict[str, Conditions]
+    # of the gap, by either statistic; one per condition that must hold
+    signed: Conditions
     absolute: Conditions
 
 
 def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
-    """The p-value at each delta: the largest over the conditions of the share of draws against it; 0 without any."""
-    shares = [np.zeros(len(deltas)), *(_against(one, deltas) / one.draws for one in conditions)]
+    """The p-value at each delta: the largest over the conditions of the share of draws
+    against it; 0 without any.
+    """
+    shares = [
+        np.zeros(len(deltas)),
+        *(_against(one, deltas) / one.draws for one in conditions),
+    ]
     return np.asarray(np.max(shares, axis=0), dtype=np.float64)
 
 
 def largest_delta(conditions: Conditions, level: float) -> float:
-    """The edge: every delta from no change up to it has a p-value strictly below the level.
+    """The edge: every delta from no change up to it has a p-value strictly below the
+    level.
 
-    p < level where few enough draws count against delta. Going up from zero, draws turn and others return; the
-    edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
-    Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
+    p < level where few enough draws count against delta. Going up from zero, draws turn
+    and others return; the edge is the first turn at which there are too many, so that
+    no claim below it rests on a test that was skipped. Where zero itself is not
+    rejected, the edge is below it, and draws that return are taken to count against
+    all.
     """
     return min((_edge(one, level) for one in conditions), default=np.inf)
 
@@ -86,7 +104,9 @@ def _against(one: Critical, deltas: FloatArray) -> IntArray:
 
 
 def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
-    """Critical deltas of every component of a claim's form, sides and groups; its own deltas do not matter."""
+    """Critical deltas of every component of a claim's form, sides and groups; its own
+    deltas do not matter.
+    """
     accuracy: dict[str, Conditions] = {}
     for gain in gains(evidence, claim):
         found = _of_contrast(gain.contrast, claim.form, gain.better)
@@ -103,28 +123,42 @@ def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
 
 
 def _of_contrast(contrast: Contrast, form: Form, better: int) -> Critical:
-    """Critical deltas of U1 > (1 + delta) U0, or of U1 > U0 + delta; of a gap, gap1 < (1 - delta) gap0."""
+    """Critical deltas of U1 > (1 + delta) U0, or of U1 > U0 + delta; of a gap, gap1 <
+    (1 - delta) gap0.
+    """
     values, drawn = contrast.values, contrast.drawn
     reflected = 2 * values - drawn
     before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
     if form == "difference":
-        return _settled(better * (after - before), np.ones(len(before)), values, drawn, form)
+        return _settled(
+            better * (after - before), np.ones(len(before)), values, drawn, form
+        )
     nothing = np.abs(before) <= TIE * float(np.abs(values).max())
-    # Where the status quo's reflected value is zero no share of it matters: a draw is against every delta, or none.
+    # Where the status quo's reflected value is zero no share of it matters: a draw is
+    # against every delta, or none.
     always = np.where(better * after <= 0, -np.inf, np.inf)
-    ratio = np.divide(after, before, out=np.full(after.shape, np.nan), where=before != 0)
-    return _settled(np.where(nothing, always, better * (ratio - 1)), before, values, drawn, form)
+    ratio = np.divide(
+        after, before, out=np.full(after.shape, np.nan), where=before != 0
+    )
+    return _settled(
+        np.where(nothing, always, better * (ratio - 1)), before, values, drawn, form
+    )
 
 
 def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:
-    """Critical deltas of a gap with several references, by the same inequality as `test.gap_tail`.
+    """Critical deltas of a gap with several references, by the same inequality as
+    `test.gap_tail`.
 
-    With x = 1 - delta, a draw counts against x where one of its lines, w_i (x (G*_i - G_i) - (C* - C)), is at least as
-    high as the statistic, the upper envelope of the lines w_j (x G_j - C). A line is above a convex function in an
-    interval, so that a draw counts against a union of intervals. For amounts its lines are flat, and it is a half-line.
+    With x = 1 - delta, a draw counts against x where one of its lines, w_i (x (G*_i -
+    G_i) - (C* - C)), is at least as high as the statistic, the upper envelope of the
+    lines w_j (x G_j - C). A line is above a convex function in an interval, so that a
+    draw counts against a union of intervals. For amounts its lines are flat, and it is
+    a half-line.
     """
     counted = np.flatnonzero(gap.weights > 0)
-    before, after = (one[..., counted] if one.ndim > 1 else one for one in gap.deviations)
+    before, after = (
+        one[..., counted] if one.ndim > 1 else one for one in gap.deviations
+    )
     total, tie = len(gap.drawn_after), TIE * scale
     undefined = np.full(total - len(after), -np.inf)
     if len(counted) == 0 or not np.isfinite([*gap.before, gap.after, scale]).all():
@@ -132,7 +166,10 @@ def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:
     weights, sample = gap.weights[counted], gap.before[counted]
     if form == "difference":
         largest = (weights * (before - after[:, None] + tie)).max(axis=1)
-        turns = np.max([g - gap.after - largest / w for g, w in zip(sample, weights, strict=True)], axis=0)
+        turns = np.max(
+            [g - gap.after - largest / w for g, w in zip(sample, weights, strict=True)],
+            axis=0,
+        )
         return Critical(np.sort(np.concatenate([undefined, turns])), np.empty(0))
     low, high = np.full(before.shape, -np.inf), np.full(before.shape, np.inf)
     for j in _envelope(weights * sample, -weights * gap.after):
@@ -146,10 +183,13 @@ def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:
     starts, ends = _united(low, high)
     turn, back = np.isfinite(ends), starts > 0  # x runs from 0 up, against delta
     always = len(undefined) + int((~turn & ~back).sum())
-    absent = len(after) - int((~back).sum())  # where x is 0; more than all of the gap is against every draw
+    # where x is 0; more than all of the gap is against every draw
+    absent = len(after) - int((~back).sum())
     turns = [np.full(always, -np.inf), 1 - ends[turn], np.full(absent, BEYOND)]
     between = int((turn & back).sum())
-    return Critical(np.sort(np.concatenate(turns)), np.sort(1 - starts[back]), between, total)
+    return Critical(
+        np.sort(np.concatenate(turns)), np.sort(1 - starts[back]), between, total
+    )
 
 
 def _envelope(slopes: FloatArray, levels: FloatArray) -> list[int]:
@@ -180,12 +220,18 @@ def _united(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _settled(
-    critical: FloatArray, reflected: FloatArray, values: FloatArray, drawn: FloatArray, form: Form
+    critical: FloatArray,
+    reflected: FloatArray,
+    values: FloatArray,
+    drawn: FloatArray,
+    form: Form,
 ) -> Critical:
-    """Sort draws into those that turn and those that return; what is undefined or never moves is always against.
+    """Sort draws into those that turn and those that return; what is undefined or never
+    moves is always against.
 
-    `reflected` is the status quo's reflected value: below zero a share of it turns the inequality round. A draw turns a
-    hair early and returns a hair late, so that floating point breaks no tie in favor of rejection.
+    `reflected` is the status quo's reflected value: below zero a share of it turns the
+    inequality round. A draw turns a hair early and returns a hair late, so that
+    floating point breaks no tie in favor of rejection.
     """
     scale = float(np.abs(values).max())
     defined = np.isfinite(drawn.T, order="C").all(axis=0)

@@ -1,6 +1,8 @@
-"""What the paper's theory assumes and implies, estimated: Assumption 3, Theorem 2, Remark 3, and who is selected.
+"""What the paper's theory assumes and implies, estimated: Assumption 3, Theorem 2,
+Remark 3, and who is selected.
 
-None of these numbers decides a test. They say whether its conditions hold, and what else the two algorithms differ in.
+None of these numbers decides a test. They say whether its conditions hold, and what
+else the two algorithms differ in.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +13,16 @@ import numpy as np
 from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
-from improvable.inference.cells import CANDIDATE, SCALE, Cells, U, W, by_utility, exact_sum, to_float
+from improvable.inference.cells import (
+    CANDIDATE,
+    SCALE,
+    Cells,
+    U,
+    W,
+    by_utility,
+    exact_sum,
+    to_float,
+)
 from improvable.inference.components import gaps
 from improvable.inference.evidence import Evidence, members
 from improvable.inference.influence import effective_units, sum_loads
@@ -20,17 +31,23 @@ from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utility import Selection
 
-# Of a benefit, a selection rate below this share of the highest is commonly taken as a sign of adverse impact; of a
-# burden, a rate of which the lowest is less than this share.
+# Of a benefit, a selection rate below this share of the highest is commonly taken as a
+# sign of adverse impact; of a burden, a rate of which the lowest is less than this
+# share.
 FOUR_FIFTHS = 0.8
-NEAR_ZERO = 2.0  # standard errors within which a candidate's gap counts as close to zero
-KINDS = ("both", "only_status_quo", "only_candidate", "neither")  # who is selected, by which algorithm
-WHOLE = 2**53  # whole numbers whose sum stays below this are added without rounding as they are
+# standard errors within which a candidate's gap counts as close to zero
+NEAR_ZERO = 2.0
+# who is selected, by which algorithm
+KINDS = ("both", "only_status_quo", "only_candidate", "neither")
+# whole numbers whose sum stays below this are added without rounding as they are
+WHOLE = 2**53
 
 
 @dataclass(frozen=True)
 class Eigenvalues:
-    """Smallest eigenvalues of the covariance of rows' contributions, and of their correlation (Assumption 3)."""
+    """Smallest eigenvalues of the covariance of rows' contributions, and of their
+    correlation (Assumption 3).
+    """
 
     covariance: float
     correlation: float
@@ -39,10 +56,11 @@ class Eigenvalues:
 def smallest_eigenvalues(evidence: Evidence, units: int) -> Eigenvalues:
     """Assumption 3: how far the utilities are from a mixture that does not vary.
 
-    A row contributes (u - U w) / E[w] to its group's utility under each algorithm. The sum of these over a bootstrap
-    draw of n rows, or clusters, which are the `units`, varies n times as much as the contribution of one, so that the
-    draws give the covariance. The smallest over all attributes; zeros where a utility does not vary or is undefined in
-    some draw.
+    A row contributes (u - U w) / E[w] to its group's utility under each algorithm. The
+    sum of these over a bootstrap draw of n rows, or clusters, which are the `units`,
+    varies n times as much as the contribution of one, so that the draws give the
+    covariance. The smallest over all attributes; zeros where a utility does not vary or
+    is undefined in some draw.
     """
     lowest = []
     for a in range(len(evidence.attributes)):
@@ -51,14 +69,19 @@ def smallest_eigenvalues(evidence: Evidence, units: int) -> Eigenvalues:
             return Eigenvalues(0.0, 0.0)
         covariance = np.cov(moves, rowvar=False) / units
         scale = np.sqrt(np.diag(covariance))
-        both = [np.linalg.eigvalsh(matrix)[0] for matrix in (covariance, covariance / np.outer(scale, scale))]
+        both = [
+            np.linalg.eigvalsh(matrix)[0]
+            for matrix in (covariance, covariance / np.outer(scale, scale))
+        ]
         lowest.append([max(0.0, float(value)) for value in both])
     least = np.min(lowest, axis=0)
     return Eigenvalues(float(least[0]), float(least[1]))
 
 
 def _contributions(evidence: Evidence, a: int, units: int) -> FloatArray:
-    """Sums of linearized contributions in every draw, shape (draws, groups * utilities * algorithms)."""
+    """Sums of linearized contributions in every draw, shape (draws, groups *
+    utilities * algorithms).
+    """
     member, pairs = evidence.attributes[a].member, evidence.sums.shape[1]
     values = evidence.values[a][:, :pairs]
     parts = []
@@ -68,32 +91,56 @@ def _contributions(evidence: Evidence, a: int, units: int) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
             moves = (drawn[..., U] - values[g] * drawn[..., W]) / mean
         asked = [slopes_of(values[g], evidence.measures[m], m) for m in evidence.asked]
-        parts.append(np.stack([sum(slope * moves[:, at] for at, slope in one) for one in asked], axis=1))
+        parts.append(
+            np.stack(
+                [sum(slope * moves[:, at] for at, slope in one) for one in asked],
+                axis=1,
+            )
+        )
     return np.stack(parts, axis=1).reshape(len(evidence.draws), -1)
 
 
 @dataclass(frozen=True)
 class CandidateGap:
-    """How far the candidate's gap between the reference groups lies from zero (Theorem 2's xi)."""
+    """How far the candidate's gap between the reference groups lies from zero (Theorem
+    2's xi).
+    """
 
     measure: str
     attribute: str
-    higher: str  # of the reference pair, the group with the higher value under the status quo
+    # of the reference pair, the group with the higher value under the status quo
+    higher: str
     lower: str
     gap: float  # the candidate's; negative where it favors the other group
-    standard_errors: float | None  # from zero; None where some draw leaves the gap undefined, or no draw moves it
+    # from zero; None where some draw leaves the gap undefined, or no draw moves it
+    standard_errors: float | None
     near_zero: bool  # whether that distance is below `NEAR_ZERO`
 
 
 def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
-    """Theorem 2: the candidate's gap in standard errors, for every fairness utility and attribute."""
+    """Theorem 2: the candidate's gap in standard errors, for every fairness utility and
+    attribute.
+    """
     out = []
     for part in gaps(evidence, claim):
         gap, drawn = part.between(part.reference, CANDIDATE)
         spread = float(np.std(drawn))
-        errors = abs(gap) / spread if np.isfinite(gap) and np.isfinite(spread) and spread > 0 else None
+        errors = (
+            abs(gap) / spread
+            if np.isfinite(gap) and np.isfinite(spread) and spread > 0
+            else None
+        )
         near = errors is not None and errors < NEAR_ZERO
-        out.append(CandidateGap(part.label, part.attribute.name, *part.reference_names, gap, errors, near))
+        out.append(
+            CandidateGap(
+                part.label,
+                part.attribute.name,
+                *part.reference_names,
+                gap,
+                errors,
+                near,
+            )
+        )
     return out
 
 
@@ -108,7 +155,9 @@ class Welfare:
 
 
 def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
-    """Remark 3: welfare by the first attribute, mean over repetitions; `sizes` weigh its groups in the population."""
+    """Remark 3: welfare by the first attribute, mean over repetitions; `sizes` weigh
+    its groups in the population.
+    """
     first, out = repetitions[0], []
     for measure in first.accuracy:
         values = np.array([evidence.values[0][:, measure] for evidence in repetitions])
@@ -129,20 +178,29 @@ class SelectionRate:
     rows: int
     selected: int
     rate: float
-    # of a benefit, to the highest rate of the attribute; of a burden, the lowest to this; None if nobody is selected
+    # of a benefit, to the highest rate of the attribute; of a burden, the lowest to
+    # this; None if nobody is selected
     ratio: float | None
     below_four_fifths: bool  # whether the ratio is: the group is disadvantaged
-    best_off: bool  # whether this is the group with the highest rate of a benefit, or the lowest of a burden
-    # from the best-off group's rate, as if selection did not depend on the group and rows were independent
+    # whether this is the group with the highest rate of a benefit, or the lowest of a
+    # burden
+    best_off: bool
+    # from the best-off group's rate, as if selection did not depend on the group and
+    # rows were independent
     standard_deviations: float
 
 
 def selection_rates(
-    attributes: Sequence[Attribute], rows: IntArray, selected: IntArray, selection: Selection = "benefit"
+    attributes: Sequence[Attribute],
+    rows: IntArray,
+    selected: IntArray,
+    selection: Selection = "benefit",
 ) -> list[SelectionRate]:
-    """Selection rates of every group, each against the best-off one of its attribute (Section 1.1, first step).
+    """Selection rates of every group, each against the best-off one of its attribute
+    (Section 1.1, first step).
 
-    `rows` and `selected` are counts by stratum; `selection` says whether being selected is a benefit or a burden.
+    `rows` and `selected` are counts by stratum; `selection` says whether being selected
+    is a benefit or a burden.
     """
     benefit = selection == "benefit"
     out = []
@@ -157,23 +215,36 @@ def selection_rates(
             spread = (pooled * (1 - pooled) * (1 / n[g] + 1 / n[best])) ** 0.5
             low, high = (rate, reference) if benefit else (reference, rate)
             ratio = low / high if high else 1.0 if any(k) else None
-            below, apart = ratio is not None and ratio < FOUR_FIFTHS, (rate - reference) / spread if spread else 0.0
+            below, apart = (
+                ratio is not None and ratio < FOUR_FIFTHS,
+                (rate - reference) / spread if spread else 0.0,
+            )
             name, group = attribute.name, attribute.levels[g]
-            out.append(SelectionRate(name, group, n[g], k[g], rate, ratio, below, g == best, apart))
+            out.append(
+                SelectionRate(
+                    name, group, n[g], k[g], rate, ratio, below, g == best, apart
+                )
+            )
     return out
 
 
 @dataclass(frozen=True)
 class Differing:
-    """The rows of a group that the two algorithms treat differently, in the utility in which they are fewest."""
+    """The rows of a group that the two algorithms treat differently, in the utility in
+    which they are fewest.
+    """
 
     rows: int
-    # Those that count for the status quo alone, and for the candidate alone; if for both, contribute more under it.
+    # Those that count for the status quo alone, and for the candidate alone; if for
+    # both, contribute more under it.
     sides: tuple[int, int]
-    effective: float  # what all are worth in rows of equal weight, or in clusters of equal size (Kish)
+    # what all are worth in rows of equal weight, or in clusters of equal size (Kish)
+    effective: float
 
     def worth(self) -> "Differing":
-        """The same counted by what rows are worth: a row that is in a group by probability is not one of its people."""
+        """The same counted by what rows are worth: a row that is in a group by
+        probability is not one of its people.
+        """
         each = self.effective / self.rows if self.rows else 0.0
         sides = round(self.sides[0] * each), round(self.sides[1] * each)
         return Differing(sum(sides), sides, float(sum(sides)))
@@ -185,27 +256,49 @@ class Differing:
         return own * self.effective / self.rows if self.rows else 0.0
 
 
-def differing_rows(evidence: Evidence, rows: Cells, clusters: IntArray | None = None) -> dict[str, Differing]:
-    """Of every group, how many rows the two algorithms treat differently; `clusters` has the cluster of each cell.
+def differing_rows(
+    evidence: Evidence, rows: Cells, clusters: IntArray | None = None
+) -> dict[str, Differing]:
+    """Of every group, how many rows the two algorithms treat differently; `clusters`
+    has the cluster of each cell.
 
-    A row counts where it does not contribute the same under both. No outcome needs to be seen for that, so it tells of
-    samples that look certain because they are small.
+    A row counts where it does not contribute the same under both. No outcome needs to
+    be seen for that, so it tells of samples that look certain because they are small.
     """
     vectors, out = by_utility(rows), {}
     for group, strata in members(evidence.attributes):
         found = []
         for m in evidence.asked:
             parts = vectors[:, [at for _, at in evidence.measures[m].reads] or [m]]
-            differs = strata[rows.block] & (parts[:, :, 0] != parts[:, :, 1]).any(axis=(1, 2))
-            load, counts = parts[differs][..., W].max(axis=(1, 2), initial=0.0), rows.counts[differs]
-            load += parts[differs][..., W].min(axis=(1, 2), initial=0.0)  # below zero in a regression alone
-            total, squares = float((counts * load).sum()), float((counts * load**2).sum())
+            differs = strata[rows.block] & (parts[:, :, 0] != parts[:, :, 1]).any(
+                axis=(1, 2)
+            )
+            load, counts = (
+                parts[differs][..., W].max(axis=(1, 2), initial=0.0),
+                rows.counts[differs],
+            )
+            # below zero in a regression alone
+            load += parts[differs][..., W].min(axis=(1, 2), initial=0.0)
+            total, squares = (
+                float((counts * load).sum()),
+                float((counts * load**2).sum()),
+            )
             if clusters is not None:
-                squares = float((np.bincount(clusters[differs], weights=counts * load) ** 2).sum())
+                squares = float(
+                    (np.bincount(clusters[differs], weights=counts * load) ** 2).sum()
+                )
             before, after = np.moveaxis(parts[differs].sum(axis=1), 1, 0)
-            new = np.where(before[:, W] != after[:, W], after[:, W] > before[:, W], after[:, U] > before[:, U])
+            new = np.where(
+                before[:, W] != after[:, W],
+                after[:, W] > before[:, W],
+                after[:, U] > before[:, U],
+            )
             sides = int(counts[~new].sum()), int(counts[new].sum())
-            found.append(Differing(int(counts.sum()), sides, total**2 / squares if squares else 0.0))
+            found.append(
+                Differing(
+                    int(counts.sum()), sides, total**2 / squares if squares else 0.0
+                )
+            )
         out[group] = min(found, key=lambda one: (one.fewest, one.rows))
     return out
 
@@ -213,8 +306,14 @@ def differing_rows(evidence: Evidence, rows: Cells, clusters: IntArray | None = 
 def kish_by_group(
     attributes: Sequence[Attribute], counted: Cells | Moments
 ) -> Iterator[tuple[str, BoolArray, FloatArray]]:
-    """Every group, its strata, and what its rows that count are worth in rows of equal weight, (utilities, 2)."""
-    loads = loads_of_moments(counted) if isinstance(counted, Moments) else sum_loads(counted)[1:]
+    """Every group, its strata, and what its rows that count are worth in rows of equal
+    weight, (utilities, 2).
+    """
+    loads = (
+        loads_of_moments(counted)
+        if isinstance(counted, Moments)
+        else sum_loads(counted)[1:]
+    )
     # One block of moments may hold all strata.
     first, second = (one.reshape(len(attributes[0].member), -1, 2) for one in loads)
     for group, mine in members(attributes):
@@ -222,17 +321,27 @@ def kish_by_group(
         yield group, mine, np.where(two > 0, effective_units(one, two), 0.0)
 
 
-def effective_rows(attributes: Sequence[Attribute], counted: Cells | Moments) -> dict[str, tuple[float, float]]:
-    """Kish's effective rows of each group for either algorithm, in the utility in which they are fewest."""
-    least = {group: worth.min(axis=0) for group, _, worth in kish_by_group(attributes, counted)}
+def effective_rows(
+    attributes: Sequence[Attribute], counted: Cells | Moments
+) -> dict[str, tuple[float, float]]:
+    """Kish's effective rows of each group for either algorithm, in the utility in which
+    they are fewest.
+    """
+    least = {
+        group: worth.min(axis=0)
+        for group, _, worth in kish_by_group(attributes, counted)
+    }
     return {group: (float(one[0]), float(one[1])) for group, one in least.items()}
 
 
-def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:
-    """Exact sums by stratum and kind: of rows or their weight w, of w y, w y squared, and w squared.
+def crossed_sums(
+    sample: Sample, chosen: tuple[BoolArray, BoolArray]
+) -> tuple[int, ...]:
+    """Exact sums by stratum and kind: of rows or their weight w, of w y, w y squared,
+    and w squared.
 
-    `chosen` are those whom the status quo selects, and those whom the candidate does. Four sums for each of `KINDS`, in
-    order, stratum by stratum.
+    `chosen` are those whom the status quo selects, and those whom the candidate does.
+    Four sums for each of `KINDS`, in order, stratum by stratum.
     """
     grouping, weights, outcome = sample.grouping, sample.weights, sample.outcomes[None]
     values = outcome if weights is None else outcome * weights
@@ -243,15 +352,24 @@ def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[i
     out: list[int] = []
     for rows in np.split(np.argsort(place, kind="stable"), ends[:-1]):
         ones = len(rows) << SCALE
-        out += [ones if weights is None else exact_sum(weights[rows]), _sum(values[rows])]
-        out += [_sum(values[rows] * outcome[rows]), ones if weights is None else exact_sum(weights[rows] ** 2)]
+        out += [
+            ones if weights is None else exact_sum(weights[rows]),
+            _sum(values[rows]),
+        ]
+        out += [
+            _sum(values[rows] * outcome[rows]),
+            ones if weights is None else exact_sum(weights[rows] ** 2),
+        ]
     return tuple(out)
 
 
 def _sum(values: FloatArray) -> int:
     if not len(values):
         return 0
-    whole = bool((values == np.rint(values)).all()) and float(np.abs(values).max()) * len(values) < WHOLE
+    whole = (
+        bool((values == np.rint(values)).all())
+        and float(np.abs(values).max()) * len(values) < WHOLE
+    )
     return int(values.sum()) << SCALE if whole else exact_sum(values)
 
 
@@ -260,14 +378,21 @@ def crossed_array(sums: Sequence[int]) -> FloatArray:
     return np.array([to_float(total) for total in sums]).reshape(-1, len(KINDS), 4)
 
 
-def changes(crossed: FloatArray, attributes: Sequence[Attribute]) -> dict[str, dict[str, tuple[float, float | None]]]:
-    """Of every group: the share of each kind, and its mean outcome; None where there is nobody."""
+def changes(
+    crossed: FloatArray, attributes: Sequence[Attribute]
+) -> dict[str, dict[str, tuple[float, float | None]]]:
+    """Of every group: the share of each kind, and its mean outcome; None where there is
+    nobody.
+    """
     out = {}
     for group, mine in members(attributes):
         sums = crossed[mine].sum(axis=0)
         total = sums[:, 0].sum()
         out[group] = {
-            kind: (float(sums[k, 0] / total), float(sums[k, 1] / sums[k, 0]) if sums[k, 0] else None)
+            kind: (
+                float(sums[k, 0] / total),
+                float(sums[k, 1] / sums[k, 0]) if sums[k, 0] else None,
+            )
             for k, kind in enumerate(KINDS)
         }
     return out

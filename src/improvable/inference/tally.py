@@ -1,4 +1,6 @@
-"""Decisions on rows become a tally: counts, cells and exact sums, which add up to the same bits in any order."""
+"""Decisions on rows become a tally: counts, cells and exact sums, which add up to the
+same bits in any order.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,35 +32,48 @@ from improvable.inference.cells import (
 from improvable.inference.corrections import Corrected, prepare
 from improvable.inference.diagnostics import KINDS, crossed_array, crossed_sums
 from improvable.inference.evidence import EVERYONE, Evidence, everyone_in, members
-from improvable.inference.moments import Moments, add, collapse, draw_normal, most_cells, settle
+from improvable.inference.moments import (
+    Moments,
+    add,
+    collapse,
+    draw_normal,
+    most_cells,
+    settle,
+)
 from improvable.inference.unknown import Imputed, contribute
 from improvable.question.claim import Claim
 from improvable.question.design import Design
 from improvable.question.utility import check_decisions
 
 HALF = np.uint64(32)
-PARTS = 1_000_000  # a person, where people are counted by probability: sums of whole parts do not depend on batches
+# a person, where people are counted by probability: sums of whole parts do not depend
+# on batches
+PARTS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Tally:
     """What counting leaves of some rows: all that a comparison needs of them."""
 
-    # Of contributions, one block per stratum. With clusters, each cell has the two halves of its cluster's key as two
-    # more columns.
+    # Of contributions, one block per stratum. With clusters, each cell has the two
+    # halves of its cluster's key as two more columns.
     counted: Cells | Moments
     sizes: IntArray  # (strata,): rows
     selected: IntArray  # (strata, 2): rows with a decision other than 0, by algorithm
     occupied: IntArray  # (utilities, 2, strata): rows whose w is not zero, by algorithm
-    # exact sums of weights: of all rows and of those that either algorithm selects, by stratum
+    # exact sums of weights: of all rows and of those that either algorithm selects, by
+    # stratum
     weighed: tuple[int, ...]
-    # (strata, 3): rows whose outcome and decisions are 0 or 1; of these, those whose decision turns right, and wrong
+    # (strata, 3): rows whose outcome and decisions are 0 or 1; of these, those whose
+    # decision turns right, and wrong
     judged: IntArray
-    falls: int = 0  # rows whose decision falls when a monotone feature moves in its favor
-    # exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`
+    # rows whose decision falls when a monotone feature moves in its favor
+    falls: int = 0
+    # exact sums over whom both algorithms select, one of them, or neither; see
+    # `diagnostics.crossed_sums`
     crossed: tuple[int, ...] = ()
-    # Whether rows count for several groups, by probability: the first stratum is everyone, counts are in `PARTS`, and a
-    # cell has what a row adds to all strata.
+    # Whether rows count for several groups, by probability: the first stratum is
+    # everyone, counts are in `PARTS`, and a cell has what a row adds to all strata.
     spread: bool = False
 
     @property
@@ -66,8 +81,14 @@ class Tally:
         return int(self.sizes[0]) // PARTS if self.spread else int(self.sizes.sum())
 
     def people(self, counts: IntArray) -> IntArray:
-        """Counts of people; expected ones, of which some are not none, where groups are known by probability."""
-        return np.asarray(np.maximum((counts + PARTS // 2) // PARTS, counts > 0) if self.spread else counts)
+        """Counts of people; expected ones, of which some are not none, where groups are
+        known by probability.
+        """
+        return np.asarray(
+            np.maximum((counts + PARTS // 2) // PARTS, counts > 0)
+            if self.spread
+            else counts
+        )
 
     @cached_property
     def by_stratum(self) -> Cells | Moments:
@@ -78,26 +99,38 @@ class Tally:
 
     def by_row(self) -> Cells | Moments:
         """The same without the two halves of clusters' keys."""
-        return self.by_stratum if isinstance(self.by_stratum, Moments) else without_keys(self.by_stratum)
+        return (
+            self.by_stratum
+            if isinstance(self.by_stratum, Moments)
+            else without_keys(self.by_stratum)
+        )
 
     def weights(self) -> FloatArray:
-        """Rows, or their weight, shape (strata, 3): of all, and of those that either algorithm selects."""
+        """Rows, or their weight, shape (strata, 3): of all, and of those that either
+        algorithm selects.
+        """
         if not self.weighed:
             return np.column_stack([self.sizes, self.selected]).astype(np.float64)
         return np.array([to_float(total) for total in self.weighed]).reshape(-1, 3)
 
     def rates(self, attributes: Sequence[Attribute]) -> dict[str, tuple[float, float]]:
-        """The share of every group that either algorithm selects, of rows or of their weight."""
+        """The share of every group that either algorithm selects, of rows or of their
+        weight.
+        """
         weights, out = self.weights(), {}
         for group, mine in members(attributes):
             everyone, before, after = weights[mine].sum(axis=0)
             out[group] = float(before / everyone), float(after / everyone)
         return out
 
-    def turned(self, attributes: Sequence[Attribute]) -> dict[str, tuple[tuple[int, float], tuple[int, float]]]:
-        """Of everyone and of every group: rows whose decision turns right, and wrong, each with its weighted share.
+    def turned(
+        self, attributes: Sequence[Attribute]
+    ) -> dict[str, tuple[tuple[int, float], tuple[int, float]]]:
+        """Of everyone and of every group: rows whose decision turns right, and wrong,
+        each with its weighted share.
 
-        A decision is right where it equals the outcome; nothing where some outcome or decision is not 0 or 1.
+        A decision is right where it equals the outcome; nothing where some outcome or
+        decision is not 0 or 1.
         """
         if self.judged[:, 0].sum() < self.sizes.sum():
             return {}
@@ -107,7 +140,10 @@ class Tally:
             sums = crossed[mine].sum(axis=0)
             lost, lost_ones = sums[KINDS.index("only_status_quo"), :2]
             new, new_ones = sums[KINDS.index("only_candidate"), :2]
-            turns = np.array([new_ones + lost - lost_ones, new - new_ones + lost_ones]) / sums[:, 0].sum()
+            turns = (
+                np.array([new_ones + lost - lost_ones, new - new_ones + lost_ones])
+                / sums[:, 0].sum()
+            )
             out[group] = (right, float(turns[0])), (wrong, float(turns[1]))
         return out
 
@@ -116,14 +152,22 @@ class Tally:
         if not self.weighed:
             both = self.selected.sum(axis=0)
             return float(both[0] / self.rows), float(both[1] / self.rows)
-        totals = [self.weighed[j] if self.spread else sum(self.weighed[j::3]) for j in range(3)]
+        totals = [
+            self.weighed[j] if self.spread else sum(self.weighed[j::3])
+            for j in range(3)
+        ]
         return totals[1] / totals[0], totals[2] / totals[0]
 
 
 def tally_rows(
-    design: Design, sample: Sample, decisions: tuple[FloatArray, FloatArray], imputed: Imputed | None = None
+    design: Design,
+    sample: Sample,
+    decisions: tuple[FloatArray, FloatArray],
+    imputed: Imputed | None = None,
 ) -> Tally:
-    """Count what the rows of a batch contribute under two algorithms, with what missing outcomes are counted as."""
+    """Count what the rows of a batch contribute under two algorithms, with what missing
+    outcomes are counted as.
+    """
     grouping, question = sample.grouping, design.question
     vectors = np.empty((0, len(design.utilities), 2, 2))
     if len(sample):
@@ -131,15 +175,29 @@ def tally_rows(
             check_decisions(decision, design.utilities, whose)
         _check_range(design, sample)
         outcomes = sample.outcomes if imputed is None else sample.filled().outcomes
-        vectors = contributions(design.utilities, sample.rows, outcomes, decisions, sample.weights)
-        sample = sample if imputed is None else imputed.sample(sample, question.lower_is_better)
+        vectors = contributions(
+            design.utilities, sample.rows, outcomes, decisions, sample.weights
+        )
+        sample = (
+            sample
+            if imputed is None
+            else imputed.sample(sample, question.lower_is_better)
+        )
     if question.unknown_outcomes is not None:
         vectors = contribute(design, sample, vectors, decisions[1], imputed)
     width, parts, spread = 4 * design.pairs, None, sample.spread
-    flat, codes, blocks = vectors.reshape(len(sample), width), grouping.codes, grouping.strata
+    flat, codes, blocks = (
+        vectors.reshape(len(sample), width),
+        grouping.codes,
+        grouping.strata,
+    )
     if spread is not None:
         wide = flat[:, None] * spread.factors[:, :, None] + 0.0
-        flat, codes, blocks = wide.reshape(len(wide), wide.shape[1] * width), np.zeros(len(wide), dtype=np.int64), 1
+        flat, codes, blocks = (
+            wide.reshape(len(wide), wide.shape[1] * width),
+            np.zeros(len(wide), dtype=np.int64),
+            1,
+        )
     counted: Cells | Moments
     if sample.clusters is not None:
         counted = _count_in_clusters(flat, codes, sample.clusters, blocks)
@@ -148,50 +206,87 @@ def tally_rows(
     if spread is not None:
         row, sample = sample.by_stratum()
         grouping, decisions = sample.grouping, (decisions[0][row], decisions[1][row])
-        parts, vectors = np.rint(PARTS * spread.shares[row, grouping.codes]), vectors[row]
+        parts, vectors = (
+            np.rint(PARTS * spread.shares[row, grouping.codes]),
+            vectors[row],
+        )
     chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
-    before, after = (one == sample.outcomes[None] for one in decisions)  # right, as the classification rate has it
-    plain = np.all([(one == 0) | (one == 1) for one in (sample.outcomes[None], *decisions)], axis=0)
+    # right, as the classification rate has it
+    before, after = (one == sample.outcomes[None] for one in decisions)
+    plain = np.all(
+        [(one == 0) | (one == 1) for one in (sample.outcomes[None], *decisions)], axis=0
+    )
     plain &= question.unknown_outcomes is None
 
     weighed: list[int] = []
     if sample.weights is not None:
         for mine in (grouping.codes == stratum for stratum in range(grouping.strata)):
-            weighed += [exact_sum(sample.weights[rows]) for rows in (mine, mine & chosen[0], mine & chosen[1])]
+            weighed += [
+                exact_sum(sample.weights[rows])
+                for rows in (mine, mine & chosen[0], mine & chosen[1])
+            ]
 
     def rows_by_stratum(which: BoolArray) -> IntArray:
         whole = None if parts is None else parts[which]
-        return np.bincount(grouping.codes[which], weights=whole, minlength=grouping.strata).astype(np.int64)
+        return np.bincount(
+            grouping.codes[which], weights=whole, minlength=grouping.strata
+        ).astype(np.int64)
 
     return Tally(
         counted=counted,
         sizes=rows_by_stratum(np.ones(len(grouping.codes), dtype=np.bool_)),
-        selected=np.stack([rows_by_stratum(one) for one in chosen], axis=1).astype(np.int64),
-        occupied=np.array([[rows_by_stratum(loads[:, m, t]) for t in range(2)] for m in range(loads.shape[1])]),
+        selected=np.stack([rows_by_stratum(one) for one in chosen], axis=1).astype(
+            np.int64
+        ),
+        occupied=np.array(
+            [
+                [rows_by_stratum(loads[:, m, t]) for t in range(2)]
+                for m in range(loads.shape[1])
+            ]
+        ),
         weighed=tuple(weighed),
-        judged=np.stack([rows_by_stratum(plain & one) for one in (plain, after & ~before, before & ~after)], axis=1),
+        judged=np.stack(
+            [
+                rows_by_stratum(plain & one)
+                for one in (plain, after & ~before, before & ~after)
+            ],
+            axis=1,
+        ),
         crossed=crossed_sums(sample, chosen),
         spread=spread is not None,
     )
 
 
 def merge_tallies(one: Tally, other: Tally, most: float) -> Tally:
-    """What two batches are together: cells while there are at most `most`, moments from there on."""
+    """What two batches are together: cells while there are at most `most`, moments from
+    there on.
+    """
     both: dict[str, Any] = {
-        name: getattr(one, name) + getattr(other, name) for name in ("sizes", "selected", "occupied", "judged", "falls")
+        name: getattr(one, name) + getattr(other, name)
+        for name in ("sizes", "selected", "occupied", "judged", "falls")
     }
     for name in ("weighed", "crossed"):
-        both[name] = tuple(x + y for x, y in zip(getattr(one, name), getattr(other, name), strict=True))
-    return Tally(counted=add(one.counted, other.counted, most), spread=one.spread, **both)
+        both[name] = tuple(
+            x + y for x, y in zip(getattr(one, name), getattr(other, name), strict=True)
+        )
+    return Tally(
+        counted=add(one.counted, other.counted, most), spread=one.spread, **both
+    )
 
 
 def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> FloatArray:
     """The status quo's sums, shape (strata, utilities, 2)."""
     outcomes = sample.filled().outcomes
-    vectors = contributions(design.utilities, sample.rows, outcomes, [decision], sample.weights)
+    vectors = contributions(
+        design.utilities, sample.rows, outcomes, [decision], sample.weights
+    )
     if sample.spread is not None:
-        return np.asarray(np.einsum("nmp,ns->smp", vectors[:, :, 0], sample.spread.factors))
-    cells = count(vectors.reshape(len(sample), -1), sample.grouping.codes, sample.grouping.strata)
+        return np.asarray(
+            np.einsum("nmp,ns->smp", vectors[:, :, 0], sample.spread.factors)
+        )
+    cells = count(
+        vectors.reshape(len(sample), -1), sample.grouping.codes, sample.grouping.strata
+    )
     return cells.sums().reshape(sample.grouping.strata, len(design.utilities), 2)
 
 
@@ -200,14 +295,20 @@ class Clusters:
     """The clusters that rows were counted in; those that contribute nothing count."""
 
     keys: Keys  # (clusters,): distinct
-    strata: IntArray  # (clusters,): the stratum of the design that each is in; all zero where there are none
+    # (clusters,): the stratum of the design that each is in; all zero where there are
+    # none
+    strata: IntArray
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def only(self, chosen: BoolArray) -> "Clusters":
-        """Some of them. Strata left with one cluster, which has no variance, become one; a single one joins another."""
-        _, codes, counts = np.unique(self.strata[chosen], return_inverse=True, return_counts=True)
+        """Some of them. Strata left with one cluster, which has no variance, become
+        one; a single one joins another.
+        """
+        _, codes, counts = np.unique(
+            self.strata[chosen], return_inverse=True, return_counts=True
+        )
         lonely = counts[codes] == 1
         joined = np.where(lonely, len(counts) if lonely.sum() > 1 else 0, codes)
         return Clusters(self.keys[chosen], joined.astype(np.int64))
@@ -215,16 +316,23 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Counted:
-    """What draws are made from: cells of rows or clusters, by stratum of the design; or moments."""
+    """What draws are made from: cells of rows or clusters, by stratum of the design; or
+    moments.
+    """
 
     strata: tuple[Cells, ...] | Moments
     clusters: int | None  # how many there are
-    # those of clusters, as far as they are at hand; where groups are known by probability, with all strata in a cell
+    # those of clusters, as far as they are at hand; where groups are known by
+    # probability, with all strata in a cell
     rows: RowsInClusters | None = None
 
     @property
     def units(self) -> int:
-        return self.strata.rows if isinstance(self.strata, Moments) else sum(cells.rows for cells in self.strata)
+        return (
+            self.strata.rows
+            if isinstance(self.strata, Moments)
+            else sum(cells.rows for cells in self.strata)
+        )
 
     def sums(self) -> FloatArray:
         if isinstance(self.strata, Moments):
@@ -233,44 +341,69 @@ class Counted:
 
 
 def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Counted:
-    """What was counted, as it is drawn: clusters in their strata, or rows; moments where there are too many cells."""
+    """What was counted, as it is drawn: clusters in their strata, or rows; moments
+    where there are too many cells.
+    """
     if clusters is None:
         counted = settle(tally.counted, most_cells(design.question.method))
         if isinstance(counted, Moments):
             return Counted(counted, None)
         return Counted((counted,), tally.rows if tally.spread else None)
     delta, order = design.question.method == "delta", np.argsort(clusters.keys)
-    stratum = np.zeros(len(clusters), np.int64) if delta else np.unique(clusters.strata, return_inverse=True)[1]
+    stratum = (
+        np.zeros(len(clusters), np.int64)
+        if delta
+        else np.unique(clusters.strata, return_inverse=True)[1]
+    )
 
     def in_clusters(cells: Cells | Moments) -> RowsInClusters:
         assert isinstance(cells, Cells)
         keys = _keys_of(cells)
-        place = order[np.minimum(np.searchsorted(clusters.keys, keys, sorter=order), len(clusters) - 1)]
+        place = order[
+            np.minimum(
+                np.searchsorted(clusters.keys, keys, sorter=order), len(clusters) - 1
+            )
+        ]
         known = np.where(clusters.keys[place] == keys, stratum[place], -1)
-        return RowsInClusters(without_keys(cells), np.unique(keys, return_inverse=True)[1].astype(np.int64), known)
+        return RowsInClusters(
+            without_keys(cells),
+            np.unique(keys, return_inverse=True)[1].astype(np.int64),
+            known,
+        )
 
     rows, strata = in_clusters(tally.by_stratum), []
     for h, size in enumerate(np.bincount(stratum).tolist()):
         pooled = rows.pool(rows.cells.values, h)
         cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
-        strata.append(replace(cells, silent=cells.silent + size - len(pooled)))  # some that no cell speaks for
+        # some that no cell speaks for
+        strata.append(replace(cells, silent=cells.silent + size - len(pooled)))
     if delta:
         return Counted(collapse(strata[0]), len(clusters))
-    return Counted(tuple(strata), len(clusters), in_clusters(tally.counted) if tally.spread else rows)
+    return Counted(
+        tuple(strata),
+        len(clusters),
+        in_clusters(tally.counted) if tally.spread else rows,
+    )
 
 
 def evidence_without_draws(
-    design: Design, attributes: Sequence[Attribute], counted: Counted, training: FloatArray | None
+    design: Design,
+    attributes: Sequence[Attribute],
+    counted: Counted,
+    training: FloatArray | None,
 ) -> Evidence:
     """Sums as evidence.
 
-    `training` are the status quo's sums on the training rows, (strata, utilities, 2). None takes them from these rows,
-    and the test accounts for it that the reference pair of groups was chosen on them.
+    `training` are the status quo's sums on the training rows, (strata, utilities, 2).
+    None takes them from these rows, and the test accounts for it that the reference
+    pair of groups was chosen on them.
     """
     shape = (attributes[0].member.size, design.pairs, 2, 2)
     sums = counted.sums().reshape(shape)
     if training is not None:
-        training = np.pad(training, ((0, 0), (0, design.pairs - training.shape[1]), (0, 0)))
+        training = np.pad(
+            training, ((0, 0), (0, design.pairs - training.shape[1]), (0, 0))
+        )
     return Evidence(
         attributes=tuple(attributes),
         measures=design.measures,
@@ -286,39 +419,75 @@ def evidence_without_draws(
 
 
 def drawable_of(evidence: Evidence, counted: Counted, claim: Claim) -> Corrected | None:
-    """What was counted with the corrections that it calls for; None for moments, which have none."""
+    """What was counted with the corrections that it calls for; None for moments, which
+    have none.
+    """
     if isinstance(counted.strata, Moments):
         return None
     # Corrections that look at rows know nothing of rows that are in several groups.
-    rows = counted.rows if counted.rows is not None and counted.rows.cells.blocks == len(evidence.sums) else None
+    rows = (
+        counted.rows
+        if counted.rows is not None and counted.rows.cells.blocks == len(evidence.sums)
+        else None
+    )
     return prepare(evidence, claim, counted.strata, counted.clusters is not None, rows)
 
 
 def with_draws(
-    evidence: Evidence, counted: Counted, drawable: Drawable | None, draws: int, seed: SeedSequence, workers: int
+    evidence: Evidence,
+    counted: Counted,
+    drawable: Drawable | None,
+    draws: int,
+    seed: SeedSequence,
+    workers: int,
 ) -> Evidence:
     """The same evidence with its draws, from cells or from the normal limit."""
     if drawable is None:
         assert isinstance(counted.strata, Moments)
-        return replace(evidence, draws=draw_normal(counted.strata, draws, seed).reshape(-1, *evidence.sums.shape))
-    return replace(evidence, draws=drawable.draw(evidence.sums, draws, seed, workers), linear=drawable.linear)
+        return replace(
+            evidence,
+            draws=draw_normal(counted.strata, draws, seed).reshape(
+                -1, *evidence.sums.shape
+            ),
+        )
+    return replace(
+        evidence,
+        draws=drawable.draw(evidence.sums, draws, seed, workers),
+        linear=drawable.linear,
+    )
 
 
 def _check_range(design: Design, sample: Sample) -> None:
     """Refuse an outcome beyond the range that was declared."""
     ends, outcome = design.question.outcome_range, sample.outcomes[None]
-    beyond = np.zeros(0) if ends is None else outcome[(outcome < ends[0]) | (outcome > ends[1])]
+    beyond = (
+        np.zeros(0)
+        if ends is None
+        else outcome[(outcome < ends[0]) | (outcome > ends[1])]
+    )
     if ends is not None and len(beyond):
         raise DataError(
-            f"outcome '{design.question.outcome}' has {beyond[0]:g}, and its range is {ends[0]:g} to {ends[1]:g}.",
-            "Declare a range that holds every outcome: `outcome_range=(lowest, highest)`.",
+            (
+                f"outcome '{design.question.outcome}' has {beyond[0]:g}, and its range "
+                f"is {ends[0]:g} to {ends[1]:g}."
+            ),
+            (
+                "Declare a range that holds every outcome: `outcome_range=(lowest, "
+                "highest)`."
+            ),
         )
 
 
-def _count_in_clusters(vectors: FloatArray, block: IntArray, clusters: Keys, blocks: int) -> Cells:
-    """Cells that know their cluster, by the halves of its key, which are exact as float64."""
+def _count_in_clusters(
+    vectors: FloatArray, block: IntArray, clusters: Keys, blocks: int
+) -> Cells:
+    """Cells that know their cluster, by the halves of its key, which are exact as
+    float64.
+    """
     speaks = np.flatnonzero((vectors != 0).any(axis=1))
-    halves = np.column_stack([clusters >> HALF, clusters & np.uint64(0xFFFFFFFF)]).astype(np.float64)
+    halves = np.column_stack(
+        [clusters >> HALF, clusters & np.uint64(0xFFFFFFFF)]
+    ).astype(np.float64)
     cells = count(np.column_stack([halves, vectors])[speaks], block[speaks], blocks)
     return replace(cells, silent=cells.silent + len(vectors) - len(speaks))
 
@@ -333,4 +502,6 @@ def clusters_of(tally: Tally) -> IntArray | None:
 
 def _keys_of(cells: Cells) -> Keys:
     """The key of each cell's cluster, from its halves."""
-    return (cells.values[:, 0].astype(np.uint64) << HALF) | cells.values[:, 1].astype(np.uint64)
+    return (cells.values[:, 0].astype(np.uint64) << HALF) | cells.values[:, 1].astype(
+        np.uint64
+    )

@@ -1,4 +1,6 @@
-"""Several repetitions at a time: workers, their threads, and a progress bar that shows the stage of each."""
+"""Several repetitions at a time: workers, their threads, and a progress bar that shows
+the stage of each.
+"""
 
 import os
 import sys
@@ -15,9 +17,11 @@ LOOKING = "reading and looking at the data"
 
 
 def worker_count(n_jobs: int | None, *, own_code: bool = False) -> int:
-    """How many workers `n_jobs` means: -1 is all cores, -2 all but one, and None all cores too.
+    """How many workers `n_jobs` means: -1 is all cores, -2 all but one, and None all
+    cores too.
 
-    None is one worker where the caller's own code runs, which may keep state that threads would share.
+    None is one worker where the caller's own code runs, which may keep state that
+    threads would share.
     """
     from joblib import cpu_count
 
@@ -29,9 +33,11 @@ def worker_count(n_jobs: int | None, *, own_code: bool = False) -> int:
 
 
 def limited_threads(workers: int, repetitions: int) -> AbstractContextManager[Any]:
-    """Keep `workers` cores busy and no more: repetitions first, then the estimators' own threads.
+    """Keep `workers` cores busy and no more: repetitions first, then the estimators'
+    own threads.
 
-    BLAS always gets one thread, because it may round differently with another number of them.
+    BLAS always gets one thread, because it may round differently with another number of
+    them.
     """
     import sklearn  # noqa: F401  loads OpenMP: what is loaded later would not be limited
 
@@ -44,8 +50,12 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 
 def _limited(threads: dict[str, int]) -> AbstractContextManager[Any]:
-    """Libraries are looked for again, which takes longer than many a repetition, if a module was imported since."""
-    limit: AbstractContextManager[Any] = _libraries(frozenset(sys.modules)).limit(limits=threads)
+    """Libraries are looked for again, which takes longer than many a repetition, if a
+    module was imported since.
+    """
+    limit: AbstractContextManager[Any] = _libraries(frozenset(sys.modules)).limit(
+        limits=threads
+    )
     return limit
 
 
@@ -57,12 +67,16 @@ def _libraries(_imported: frozenset[str]) -> Any:
 
 
 def in_parallel(
-    work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], workers: int, take: Callable[[T], None]
+    work: Callable[..., T],
+    jobs: Iterable[tuple[Any, ...]],
+    workers: int,
+    take: Callable[[T], None],
 ) -> None:
     """Run jobs on joblib's current backend, threads unless the caller chose another.
 
-    `take` gets results in order as they are ready, or all at once from a backend that cannot stream (Ray's). Of several
-    errors, that of the first job is raised, whichever came first.
+    `take` gets results in order as they are ready, or all at once from a backend that
+    cannot stream (Ray's). Of several errors, that of the first job is raised, whichever
+    came first.
     """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
@@ -70,9 +84,15 @@ def in_parallel(
     backend, _ = get_active_backend(prefer="threads")
     streams = getattr(backend, "supports_return_generator", False)
     wanted = True
-    calls = (delayed(_one_of_several)(work, job, workers, os.getpid()) for job in takewhile(lambda _: wanted, jobs))
+    calls = (
+        delayed(_one_of_several)(work, job, workers, os.getpid())
+        for job in takewhile(lambda _: wanted, jobs)
+    )
     done: Iterable[T | _Failed] = Parallel(
-        n_jobs=workers, prefer="threads", pre_dispatch="n_jobs", return_as="generator" if streams else "list"
+        n_jobs=workers,
+        prefer="threads",
+        pre_dispatch="n_jobs",
+        return_as="generator" if streams else "list",
     )(calls)
     try:
         for one in done:
@@ -82,19 +102,26 @@ def in_parallel(
     except BaseException as error:
         wanted = False
         if isinstance(error, Exception):  # whoever interrupts does not wait
-            for _ in done:  # jobs that have begun end; joblib would warn of any that nobody waits for
+            # jobs that have begun end; joblib would warn of any that nobody waits for
+            for _ in done:
                 pass
         raise
 
 
 class _Failed(NamedTuple):
-    """An error brought home as a value, so that errors come in the order of the jobs."""
+    """An error brought home as a value, so that errors come in the order of the
+    jobs.
+    """
 
     error: Exception
 
 
-def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, parent: int) -> T | _Failed:
-    """Run a job beside others: its estimators start no workers of their own, and a process gets one core."""
+def _one_of_several(
+    work: Callable[..., T], job: tuple[Any, ...], workers: int, parent: int
+) -> T | _Failed:
+    """Run a job beside others: its estimators start no workers of their own, and a
+    process gets one core.
+    """
     from joblib import parallel_config
 
     with ExitStack() as held:
@@ -110,7 +137,9 @@ def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, 
 
 @contextmanager
 def announced(text: str, enabled: bool | None = None) -> Iterator[None]:
-    """Say what is being done before the first repetition; by default on a terminal only, as `Progress` does."""
+    """Say what is being done before the first repetition; by default on a terminal
+    only, as `Progress` does.
+    """
     if not (sys.stderr.isatty() if enabled is None else enabled):
         yield
         return
@@ -121,9 +150,13 @@ def announced(text: str, enabled: bool | None = None) -> Iterator[None]:
 
 
 class Progress:
-    """Shows the stage of each repetition. Silent unless enabled; a pickled copy (in a worker process) is silent."""
+    """Shows the stage of each repetition. Silent unless enabled; a pickled copy (in a
+    worker process) is silent.
+    """
 
-    def __init__(self, repetitions: int, done: int = 0, enabled: bool | None = None) -> None:
+    def __init__(
+        self, repetitions: int, done: int = 0, enabled: bool | None = None
+    ) -> None:
         self.repetitions, self.already = repetitions, done
         self.enabled = sys.stderr.isatty() if enabled is None else enabled
         self._bar: Any = None
@@ -131,14 +164,27 @@ class Progress:
     def __enter__(self) -> "Progress":
         if self.enabled:
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                TextColumn,
+                TimeElapsedColumn,
+            )
             from rich.progress import Progress as Bar
 
             texts = TextColumn("repetitions"), TextColumn("{task.description}")
-            columns = texts[0], BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), texts[1]
+            columns = (
+                texts[0],
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                texts[1],
+            )
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._bar.add_task("starting", total=self.repetitions, completed=self.already)
+            self._bar.add_task(
+                "starting", total=self.repetitions, completed=self.already
+            )
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -147,7 +193,9 @@ class Progress:
 
     def stage(self, repetition: int, name: str) -> None:
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=f"repetition {repetition}: {name}")
+            self._bar.update(
+                self._bar.task_ids[0], description=f"repetition {repetition}: {name}"
+            )
 
     def done(self) -> None:
         if self._bar is not None:

@@ -1,4 +1,6 @@
-"""Everything of an audit before its first repetition: survey the rows, fetch training rows, choose features, screen."""
+"""Everything of an audit before its first repetition: survey the rows, fetch training
+rows, choose features, screen.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import check_features
-from improvable.algorithms.decisions import DecisionColumn, capacity_of, decide, reads_of
+from improvable.algorithms.decisions import (
+    DecisionColumn,
+    capacity_of,
+    decide,
+    reads_of,
+)
 from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.rules.own_code import check_source
 from improvable.data.columns import Columns, choose_features, make_columns
@@ -33,7 +40,8 @@ from improvable.question.protocol import asked_identity, declare, digest_of
 from improvable.question.settings import Settings
 from improvable.results.storage import versions
 
-MAX_HELD_OUT = 8_000  # rows, of those fetched for all rows, in which test rows of a block are looked for
+# rows, of those fetched for all rows, in which test rows of a block are looked for
+MAX_HELD_OUT = 8_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,11 @@ class Prepared(Lessons):
     @property
     def cautions(self) -> list[Caution]:
         """What a reader must know before anything is run."""
-        trained = [rows for part, rows in self.training.trained.items() if part != split.ALL_ROWS]
+        trained = [
+            rows
+            for part, rows in self.training.trained.items()
+            if part != split.ALL_ROWS
+        ]
         return [
             *note_cautions(self.engine),
             *self.surveyed.cautions,
@@ -62,20 +74,33 @@ class Prepared(Lessons):
 
     @property
     def lessons(self) -> Lessons:
-        return Lessons(self.plan, self.features, self.reading, self.splitting, self.training)
+        return Lessons(
+            self.plan, self.features, self.reading, self.splitting, self.training
+        )
 
     def held_out(self, part: split.Part) -> Sample:
-        """Some test rows of a part, of those fetched for all rows: to look at, not to test on."""
-        sample = self.reading.sample(self.training.rows.take(self.training.chosen[split.ALL_ROWS][:MAX_HELD_OUT]))
-        tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part.repetition), part)
+        """Some test rows of a part, of those fetched for all rows: to look at, not to
+        test on.
+        """
+        sample = self.reading.sample(
+            self.training.rows.take(self.training.chosen[split.ALL_ROWS][:MAX_HELD_OUT])
+        )
+        tests = self.splitting.tests(
+            self.splitting.places(self.splitting.units(sample), part.repetition), part
+        )
         return sample.take(np.flatnonzero(tests))
 
     def test_clusters(self, repetition: int) -> Clusters | None:
-        """The clusters that a repetition tests on, if rows are clustered; all of them for the status quo itself."""
+        """The clusters that a repetition tests on, if rows are clustered; all of them
+        for the status quo itself.
+        """
         clusters = self.surveyed.clusters
         if clusters is None or repetition == split.ALL_ROWS.repetition:
             return clusters
-        return clusters.only(self.splitting.block_of(self.splitting.places(clusters.keys, repetition)) > 0)
+        return clusters.only(
+            self.splitting.block_of(self.splitting.places(clusters.keys, repetition))
+            > 0
+        )
 
     def setting(self) -> dict[str, Any]:
         """How candidates are found, and where everything comes from, as plain data."""
@@ -92,7 +117,9 @@ class Prepared(Lessons):
             "challenge_source": settings.challenge_source,
             "challenge": settings.challenge,
             "seal": settings.seal,
-            "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
+            "protocol": None
+            if declared is None
+            else {"digest": digest_of(declared), "declared": declared},
             "versions": versions(),
         }
 
@@ -107,49 +134,102 @@ class Prepared(Lessons):
         }
 
 
-def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
+def prepare_audit(
+    data: FrameLike, settings: Settings, *, n_jobs: int | None = None
+) -> Prepared:
     """Check settings and data, and stop before the first repetition."""
-    source, plan = check_source(settings.rule, settings.rule_source), make_plan(settings)
+    source, plan = (
+        check_source(settings.rule, settings.rule_source),
+        make_plan(settings),
+    )
     design = plan.design
-    engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=plan.calls_own_code), format_of(settings))
+    engine = as_engine(
+        data,
+        settings.engine,
+        worker_count(n_jobs, own_code=plan.calls_own_code),
+        format_of(settings),
+    )
     reads = [reads_of(plan.status_quo)]
-    columns = make_columns(engine.columns, design, reads, settings, everything=is_own_rule(plan.rule))
+    columns = make_columns(
+        engine.columns, design, reads, settings, everything=is_own_rule(plan.rule)
+    )
     if settings.challenge is not None:
-        seed = sealed_seed(Fingerprint(engine, columns.question).digest, settings.challenge)
+        seed = sealed_seed(
+            Fingerprint(engine, columns.question).digest, settings.challenge
+        )
         design = replace(design, question=replace(design.question, seed=seed))
         plan = replace(plan, design=design)
     fingerprint = Fingerprint(engine, columns.read)
-    decided = [plan.status_quo.column] if isinstance(plan.status_quo, DecisionColumn) else []
+    decided = (
+        [plan.status_quo.column] if isinstance(plan.status_quo, DecisionColumn) else []
+    )
     numeric = [*design.outcome_columns, plan.target, *decided]
-    engine = recode(engine, values_of(settings), numeric, design.labeled, columns.features)
+    engine = recode(
+        engine, values_of(settings), numeric, design.labeled, columns.features
+    )
     surveyed = survey(engine, design, columns, settings.drop_missing)
-    splitting = split.make_splitting(design.question.seed, (), settings.row_id, columns.read)
+    splitting = split.make_splitting(
+        design.question.seed, (), settings.row_id, columns.read
+    )
     if isinstance(engine, Memory):
         engine = with_keys(engine, splitting.keying, splitting.columns, settings.row_id)
 
-    def fetch(splitting: split.Splitting, parts: Sequence[split.Part]) -> split.TrainingRows:
-        return split.fetch_training_rows(engine, surveyed, splitting, columns.read, plan.train_rows, parts)
+    def fetch(
+        splitting: split.Splitting, parts: Sequence[split.Part]
+    ) -> split.TrainingRows:
+        return split.fetch_training_rows(
+            engine, surveyed, splitting, columns.read, plan.train_rows, parts
+        )
 
     def divide() -> tuple[split.Cuts, split.Splitting, split.TrainingRows]:
         forward = plan.scheme == "forward"
         cuts = (
-            split.forward_cuts(*split.first_block(surveyed, rarest)) if forward else split.Cuts((plan.train_fraction,))
+            split.forward_cuts(*split.first_block(surveyed, rarest))
+            if forward
+            else split.Cuts((plan.train_fraction,))
         )
         divided = replace(splitting, cuts=cuts.ends)
-        return cuts, divided, fetch(divided, [split.ALL_ROWS, *divided.parts(range(1, plan.repetitions + 1))])
+        return (
+            cuts,
+            divided,
+            fetch(
+                divided,
+                [split.ALL_ROWS, *divided.parts(range(1, plan.repetitions + 1))],
+            ),
+        )
 
-    # Of the shares that cutoffs leave above them, the one of which the first block sees the fewest rows on one side.
-    shares = [share for share in (plan.constraints.capacity, capacity_of(plan.status_quo)) if share is not None]
-    if plan.constraints.same_share and plan.scheme == "forward":  # the status quo's own share must be counted
-        some = fetch(splitting, [split.ALL_ROWS]).sample(surveyed.reading, split.ALL_ROWS)
+    # Of the shares that cutoffs leave above them, the one of which the first block sees
+    # the fewest rows on one side.
+    shares = [
+        share
+        for share in (plan.constraints.capacity, capacity_of(plan.status_quo))
+        if share is not None
+    ]
+    # the status quo's own share must be counted
+    if plan.constraints.same_share and plan.scheme == "forward":
+        some = fetch(splitting, [split.ALL_ROWS]).sample(
+            surveyed.reading, split.ALL_ROWS
+        )
         status_quo = complete_status_quo(plan.status_quo, some, plan.breaking)
         shares.append(float((decide(status_quo, some.rows, "status quo") != 0).mean()))
-    rarest = min((share for share in shares if 0 < share < 1), key=lambda share: min(share, 1 - share), default=None)
+    rarest = min(
+        (share for share in shares if 0 < share < 1),
+        key=lambda share: min(share, 1 - share),
+        default=None,
+    )
     cuts, splitting, training = divide()
     split.check_keys(training, settings.row_id)
     some = training.sample(surveyed.reading, split.ALL_ROWS)
     seen = surveyed.seen
-    features = choose_features(some.rows, design, columns, settings, seen.missing, seen.infinite, engine.columns)
+    features = choose_features(
+        some.rows,
+        design,
+        columns,
+        settings,
+        seen.missing,
+        seen.infinite,
+        engine.columns,
+    )
     check_features(plan.constraints, some.rows, features.columns)
     same = tuple(dict.fromkeys([*features.columns, *design.outcome_columns]))
     if settings.duplicates == "cluster" and settings.cluster is None:
@@ -162,7 +242,9 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         look = look_at(plan, some, features, surveyed)
     look = replace(look, cautions=(*look.cautions, *copies))
     lessons = plan, features, surveyed.reading, splitting, training
-    ready = Prepared(*lessons, engine, columns, surveyed, look, fingerprint, cuts, source)
+    ready = Prepared(
+        *lessons, engine, columns, surveyed, look, fingerprint, cuts, source
+    )
     _check_sizes(ready)
     return ready
 
@@ -173,23 +255,35 @@ def _check_sizes(ready: Prepared) -> None:
     for part, rows in ready.training.trained.items():
         if part == split.ALL_ROWS or part.block > 1:
             continue
-        kind, least, training, testing = "rows", MIN_TRAINING_ROWS, rows, surveyed.rows - rows
+        kind, least, training, testing = (
+            "rows",
+            MIN_TRAINING_ROWS,
+            rows,
+            surveyed.rows - rows,
+        )
         enough = training >= least
         clusters = ready.test_clusters(part.repetition)
         if clusters is not None and surveyed.clusters is not None:
             kind, least = "clusters", MIN_CLUSTERS
             training, testing = len(surveyed.clusters) - len(clusters), len(clusters)
-            # Forward, a first block may happen to hold fewer clusters than it was made for; its rows must do.
+            # Forward, a first block may happen to hold fewer clusters than it was made
+            # for; its rows must do.
             enough = training >= least or (enough and plan.scheme == "forward")
         if not enough or testing < least:
             change = " or change the train fraction" if plan.scheme == "split" else ""
             raise DataError(
-                f"repetition {part.repetition} has {training:,} {kind} for training and {testing:,} for testing.",
+                (
+                    f"repetition {part.repetition} has {training:,} {kind} for "
+                    f"training and {testing:,} for testing."
+                ),
                 f"Each needs at least {least}; provide more {kind}{change}.",
             )
         seen, capacity = min(rows, plan.train_rows), plan.constraints.capacity
         if capacity is not None and capacity * seen < 1:
             raise DataError(
-                f"a capacity of {capacity:g} of {seen:,} training rows is less than one row.",
+                (
+                    f"a capacity of {capacity:g} of {seen:,} training rows is less "
+                    "than one row."
+                ),
                 "Give a larger capacity, or provide more rows.",
             )

@@ -1,9 +1,12 @@
-"""Challenges: the string that decides the order of rows in a sealed audit, and where it comes from.
+"""Challenges: the string that decides the order of rows in a sealed audit, and where it
+comes from.
 
-Two challenges that look alike must divide the rows alike, or whoever types one can try a thousand until the result
-suits. So a challenge is printable ASCII without stray spaces, and only its letters and digits decide, in one case, with
-those that look alike (O and 0; I, l and 1) taken as the same. A protocol may name a public value that nobody knows yet
-as its source, a round of drand or the closing figure of an index: it is sealed before, and gets the value when it runs.
+Two challenges that look alike must divide the rows alike, or whoever types one can try
+a thousand until the result suits. So a challenge is printable ASCII without stray
+spaces, and only its letters and digits decide, in one case, with those that look alike
+(O and 0; I, l and 1) taken as the same. A protocol may name a public value that nobody
+knows yet as its source, a round of drand or the closing figure of an index: it is
+sealed before, and gets the value when it runs.
 """
 
 import hashlib
@@ -17,28 +20,45 @@ from improvable.question.settings import Settings
 
 ALIKE = str.maketrans({"o": "0", "i": "1", "l": "1"})
 DRAND, CLOSE = "drand", "close"
-# The chain 'quicknet' of drand's main network (docs.drand.love), its first round, and how far apart rounds are.
+# The chain 'quicknet' of drand's main network (docs.drand.love), its first round, and
+# how far apart rounds are.
 CHAIN = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
 GENESIS, PERIOD = datetime.fromtimestamp(1_692_803_367, UTC), timedelta(seconds=3)
 LAST_ROUND = 10**10
 SATURDAY = 5
-EXAMPLES = "Write drand:ROUND, a round of drand's chain quicknet, or close:INDEX:YYYY-MM-DD, a closing figure."
+EXAMPLES = (
+    "Write drand:ROUND, a round of drand's chain quicknet, or close:INDEX:YYYY-MM-DD, "
+    "a closing figure."
+)
 
 
 def check_challenge(challenge: str) -> None:
     """Refuse a string that looks like another one, or says nothing."""
     plain = " ".join(challenge.split())
-    if challenge != plain or not all(" " <= character <= "~" for character in challenge):
+    if challenge != plain or not all(
+        " " <= character <= "~" for character in challenge
+    ):
         raise OptionError(
-            f"the challenge {challenge!a} has spaces or characters that do not show, or that look like others.",
-            "Write it in plain ASCII letters, digits and punctuation, with single spaces.",
+            (
+                f"the challenge {challenge!a} has spaces or characters that do not "
+                "show, or that look like others."
+            ),
+            (
+                "Write it in plain ASCII letters, digits and punctuation, with single "
+                "spaces."
+            ),
         )
     if challenge and not what_decides(challenge):
-        raise OptionError(f"the challenge '{challenge}' has no letter and no digit.", "Nothing would follow from it.")
+        raise OptionError(
+            f"the challenge '{challenge}' has no letter and no digit.",
+            "Nothing would follow from it.",
+        )
 
 
 def what_decides(challenge: str) -> str:
-    """The part of a challenge that decides the order of rows, the same for all strings that look alike."""
+    """The part of a challenge that decides the order of rows, the same for all strings
+    that look alike.
+    """
     return re.sub(r"[^a-z0-9]", "", challenge.lower()).translate(ALIKE)
 
 
@@ -48,13 +68,18 @@ class Source:
 
     kind: str  # "drand" or "close"
     name: str  # the round, or the index
-    due: datetime  # before this moment nobody can know it: when the round is due, or when the day begins (UTC)
+    # before this moment nobody can know it: when the round is due, or when the day
+    # begins (UTC)
+    due: datetime
 
     @property
     def words(self) -> str:
         if self.kind == DRAND:
             due = f"{self.due:%Y-%m-%d %H:%M:%S} UTC"
-            return f"the randomness of drand's round {int(self.name):,} (quicknet), due {due}"
+            return (
+                f"the randomness of drand's round {int(self.name):,} (quicknet), due "
+                f"{due}"
+            )
         return f"the closing figure of {self.name} on {self.due:%Y-%m-%d}"
 
     @property
@@ -74,7 +99,10 @@ class Source:
         if self.kind == CLOSE and (plain := plain_figure(value)) != value:
             right = f"'{plain}'" if plain else "digits and a decimal point"
             raise OptionError(
-                f"the challenge '{value}' is not a closing figure as it must be written.",
+                (
+                    f"the challenge '{value}' is not a closing figure as it must be "
+                    "written."
+                ),
                 f"Write it as {right}: no thousands separator, no trailing zero.",
             )
 
@@ -105,7 +133,7 @@ def parse_source(text: str) -> Source:
     >>> parse_source("close:S&P 500:2026-12-05")
     Traceback (most recent call last):
     improvable.errors.OptionError: 2026-12-05 is a Saturday: exchanges are closed. Name a day from Monday to Friday.
-    """
+    """  # noqa: E501
     check_challenge(text)
     kind, _, rest = text.partition(":")
     if kind == DRAND and re.fullmatch(r"[1-9][0-9]*", rest) and int(rest) < LAST_ROUND:
@@ -115,18 +143,30 @@ def parse_source(text: str) -> Source:
         try:
             due = datetime.fromisoformat(day).replace(tzinfo=UTC)
         except ValueError:
-            raise OptionError(f"the challenge's source '{text}' does not name a day.", EXAMPLES) from None
-        if due.weekday() >= SATURDAY:  # with no figure of its own, whoever runs it picks Friday's or Monday's
-            raise OptionError(f"{day} is a {due:%A}: exchanges are closed.", "Name a day from Monday to Friday.")
+            raise OptionError(
+                f"the challenge's source '{text}' does not name a day.", EXAMPLES
+            ) from None
+        # with no figure of its own, whoever runs it picks Friday's or Monday's
+        if due.weekday() >= SATURDAY:
+            raise OptionError(
+                f"{day} is a {due:%A}: exchanges are closed.",
+                "Name a day from Monday to Friday.",
+            )
         return Source(CLOSE, name, due)
     raise OptionError(f"the challenge's source '{text}' is unknown.", EXAMPLES)
 
 
 def check_sealing(settings: Settings) -> None:
     """Refuse a challenge, or a source of one, that cannot be used."""
-    source = None if settings.challenge_source is None else parse_source(settings.challenge_source)
+    source = (
+        None
+        if settings.challenge_source is None
+        else parse_source(settings.challenge_source)
+    )
     if (settings.challenge is not None or source is not None) and settings.seed:
-        raise OptionError("a sealed audit has no seed of its own.", "Omit the seed, or the challenge.")
+        raise OptionError(
+            "a sealed audit has no seed of its own.", "Omit the seed, or the challenge."
+        )
     if settings.challenge is not None:
         check_challenge(settings.challenge)
         if source is not None and settings.challenge:
@@ -144,10 +184,15 @@ def refuse_without_value(settings: Settings) -> None:
 
 
 def sealed_seed(question_fingerprint: str, challenge: str) -> int:
-    """The seed of a sealed audit: from the data that the question is about and the challenge, no more.
+    """The seed of a sealed audit: from the data that the question is about and the
+    challenge, no more.
 
-    Rule, features, draws, level and number of repetitions do not enter. With a row id none of them can divide the rows
-    differently; without one, rows are told apart by all that is read of them, features included.
+    Rule, features, draws, level and number of repetitions do not enter. With a row id
+    none of them can divide the rows differently; without one, rows are told apart by
+    all that is read of them, features included.
     """
     text = f"improvable seal\n{question_fingerprint}\n{what_decides(challenge)}"
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
+    return (
+        int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+        >> 1
+    )

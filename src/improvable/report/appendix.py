@@ -1,10 +1,26 @@
-"""The appendix: every component, interval, eigenvalue and feature, welfare, versions, how to recompute it."""
+"""The appendix: every component, interval, eigenvalue and feature, welfare, versions,
+how to recompute it.
+"""
 
-from improvable.report.blocks import Appendix, Block, FactList, Heading, Listing, Sentence, Table
+from improvable.report.blocks import (
+    Appendix,
+    Block,
+    FactList,
+    Heading,
+    Listing,
+    Sentence,
+    Table,
+)
 from improvable.report.people import feature_table, left_out_lines
 from improvable.report.tables import component_cells
 from improvable.results.facts import Facts, by_component
-from improvable.results.formatting import arrow, capital, confidence, ends_text, value_text
+from improvable.results.formatting import (
+    arrow,
+    capital,
+    confidence,
+    ends_text,
+    value_text,
+)
 from improvable.results.storage import versions
 from improvable.results.wording import component_name, other_statistic, seal_words
 
@@ -32,7 +48,9 @@ def appendix_block(facts: Facts, command: str | None, runs: str | None) -> Appen
     return Appendix("Appendix", tuple(blocks))
 
 
-def provenance(facts: Facts, command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:
+def provenance(
+    facts: Facts, command: str | None = None, runs: str | None = None
+) -> list[tuple[str, str]]:
     """Where a result comes from: names and words, in the order they are printed."""
     made_with = facts.get("versions") or versions()
     protocol = facts.get("protocol")
@@ -51,13 +69,17 @@ def provenance(facts: Facts, command: str | None = None, runs: str | None = None
 
 def _recompute(facts: Facts, command: str | None) -> str:
     how = "run the command above" if command else "repeat the call that made it"
-    said = [f"To recompute every number: {how}, on the same data. The fingerprint says whether they are the same."]
+    said = [
+        f"To recompute every number: {how}, on the same data. The fingerprint says "
+        "whether they are the same."
+    ]
     if facts.get("protocol"):
         said.append("improvable verify compares a rerun with this result.")
     if facts["kind"] == "audit":
         said.append(
-            "With --export-rows an audit writes, for every row, its block in every repetition and both decisions, so "
-            "that any tool can recompute the estimates."
+            "With --export-rows an audit writes, for every row, its block in every "
+            "repetition and both decisions, so that any tool can recompute the "
+            "estimates."
         )
     return " ".join(said)
 
@@ -74,7 +96,14 @@ def components_table(facts: Facts) -> Table:
         for component in by_component(facts)
         for one, repetition in zip(component, facts["repetitions"], strict=True)
     ]
-    heads = ("Condition", "Repetition", "status quo", "candidate", "p", f"p, {other_statistic(facts)} gap statistic")
+    heads = (
+        "Condition",
+        "Repetition",
+        "status quo",
+        "candidate",
+        "p",
+        f"p, {other_statistic(facts)} gap statistic",
+    )
     return Table("components-table", heads, tuple(rows))
 
 
@@ -88,27 +117,46 @@ def groups_table(facts: Facts) -> Table:
         cells = [
             cell
             for spread in (one["status_quo"], one["candidate"])
-            for cell in (value_text(spread["estimate"]), ends_text(spread["low"], spread["high"]))
+            for cell in (
+                value_text(spread["estimate"]),
+                ends_text(spread["low"], spread["high"]),
+            )
         ]
         rows.append((f"{capital(one['utility'])}, {group}", *cells, *selected))
     interval = f"{level} interval"
-    heads = ("", "status quo", interval, "candidate", interval, "status quo selects", "candidate selects")
+    heads = (
+        "",
+        "status quo",
+        interval,
+        "candidate",
+        interval,
+        "status quo selects",
+        "candidate selects",
+    )
     note = (
-        "Means over the repetitions. An interval holds what most repetitions do not exclude, at a confidence that "
-        "allows for it. That is proven for a value common to all repetitions, as those of the status quo are; each "
-        "repetition has a candidate of its own, and that intervals cover the mean of these is simulated."
+        (
+            "Means over the repetitions. An interval holds what most repetitions do "
+            "not exclude, at a confidence that allows for it. That is proven for a "
+            "value common to all repetitions, as those of the status quo are; each "
+            "repetition has a candidate of its own, and that intervals cover the mean "
+            "of these is simulated."
+        )
         if len(facts["repetitions"]) > 1
         else ""
     )
     if len(facts["groups"]) > 2:
-        note += " That of a gap allows for every pair of groups, and is wider than that of one pair."
+        note += (
+            " That of a gap allows for every pair of groups, and is wider than that of "
+            "one pair."
+        )
     return Table("groups-table", heads, tuple(rows), note=note.strip())
 
 
 def features_table(facts: Facts) -> Table:
     note = (
-        "How well each feature alone tells the outcome or the group, on rows that played no part in learning it: an "
-        "AUC (0.5 is chance, 1 is exact), or an R squared for outcomes with more than two values."
+        "How well each feature alone tells the outcome or the group, on rows that "
+        "played no part in learning it: an AUC (0.5 is chance, 1 is exact), or an R "
+        "squared for outcomes with more than two values."
     )
     heads, *rows = map(tuple, feature_table(facts["look"]))
     return Table("look-table", heads, tuple(rows), note=note)
@@ -116,55 +164,97 @@ def features_table(facts: Facts) -> Table:
 
 def _diagnostics(facts: Facts) -> list[Block]:
     found, audit = facts["diagnostics"], facts["kind"] == "audit"
-    names = [f"repetition {one['repetition']}" if audit else "held-out rows" for one in found["eigenvalues"]]
+    names = [
+        f"repetition {one['repetition']}" if audit else "held-out rows"
+        for one in found["eigenvalues"]
+    ]
     close = any(one["correlation"] < 0.001 for one in found["eigenvalues"])
     eigenvalues = Table(
         "eigenvalues-table",
         ("Smallest eigenvalue", *names),
         (
-            ("covariance of contributions", *(f"{one['covariance']:.3g}" for one in found["eigenvalues"])),
-            ("correlation of contributions", *(f"{one['correlation']:.3g}" for one in found["eigenvalues"])),
+            (
+                "covariance of contributions",
+                *(f"{one['covariance']:.3g}" for one in found["eigenvalues"]),
+            ),
+            (
+                "correlation of contributions",
+                *(f"{one['correlation']:.3g}" for one in found["eigenvalues"]),
+            ),
         ),
-        note="A contribution is what one row adds to a group's utility under either algorithm. The test needs the "
-        "smallest eigenvalue to be above zero; zero means that some combination of the utilities does not vary at all. "
-        f"The correlation's has no unit and lies between 0 and 1{'; here it is close to zero in one' * close}.",
+        note=(
+            "A contribution is what one row adds to a group's utility under either "
+            "algorithm. The test needs the smallest eigenvalue to be above zero; zero "
+            "means that some combination of the utilities does not vary at all. The "
+            "correlation's has no unit and lies between 0 and "
+            f"1{'; here it is close to zero in one' * close}."
+        ),
     )
     gaps = Table(
         "candidate-gaps-table",
-        ("Repetition" if audit else "Rows", "Utility", "Between", "Candidate's gap", "Standard errors from zero"),
+        (
+            "Repetition" if audit else "Rows",
+            "Utility",
+            "Between",
+            "Candidate's gap",
+            "Standard errors from zero",
+        ),
         tuple(
             (
                 str(gap["repetition"]) if audit else "held out",
                 gap["utility"],
                 f"{gap['higher']} minus {gap['lower']}",
                 value_text(gap["gap"]),
-                "undefined" if gap["standard_errors"] is None else f"{gap['standard_errors']:.1f}",
+                "undefined"
+                if gap["standard_errors"] is None
+                else f"{gap['standard_errors']:.1f}",
             )
             for gap in found["candidate_gaps"]
         ),
-        note="The paper's absolute statistic has a kink where the candidate's gap is zero. Within about two standard "
-        f"errors of it, that statistic may claim too large a cut. {_near_zero(facts)}",
+        note=(
+            "The paper's absolute statistic has a kink where the candidate's gap is "
+            "zero. Within about two standard errors of it, that statistic may claim "
+            f"too large a cut. {_near_zero(facts)}"
+        ),
     )
     welfare = Table(
         "welfare-table",
         ("Criterion", "Utility", "status quo", "candidate"),
         tuple(
-            (one["criterion"], one["utility"], value_text(one["status_quo"]), value_text(one["candidate"]))
+            (
+                one["criterion"],
+                one["utility"],
+                value_text(one["status_quo"]),
+                value_text(one["candidate"]),
+            )
             for one in found["welfare"]
         ),
-        note="Utilitarian: the mean of the groups' accuracies, weighted by their size. Rawlsian: the accuracy of the "
-        "worst-off group. These are estimates and are not tested, but an algorithm that is more accurate for every "
-        "group is better by both (Remark 3).",
+        note=(
+            "Utilitarian: the mean of the groups' accuracies, weighted by their size. "
+            "Rawlsian: the accuracy of the worst-off group. These are estimates and "
+            "are not tested, but an algorithm that is more accurate for every group is "
+            "better by both (Remark 3)."
+        ),
     )
-    counts = {group: [one["selected"][group] for one in facts["repetitions"]] for group in facts["groups"]}
+    counts = {
+        group: [one["selected"][group] for one in facts["repetitions"]]
+        for group in facts["groups"]
+    }
     selected = Table(
         "selected-table",
         ("Group, fewest in any repetition", "status quo", "candidate"),
         tuple(
-            (group, f"{min(c['status_quo'] for c in several):,}", f"{min(c['candidate'] for c in several):,}")
+            (
+                group,
+                f"{min(c['status_quo'] for c in several):,}",
+                f"{min(c['candidate'] for c in several):,}",
+            )
             for group, several in counts.items()
         ),
-        note="A mean over the selected is stable only if many are selected; below 30, do not rely on the bootstrap.",
+        note=(
+            "A mean over the selected is stable only if many are selected; below 30, "
+            "do not rely on the bootstrap."
+        ),
     )
     return [
         Heading("Are enough people selected? (Assumption 2)", 3),
@@ -182,8 +272,11 @@ def _near_zero(facts: Facts) -> str:
     if not any(gap["near_zero"] for gap in facts["diagnostics"]["candidate_gaps"]):
         return "No row of this table is that close."
     if facts["gap_statistic"] == "signed":
-        return "Some rows of this table are that close. The signed statistic decides here, and has no kink."
+        return (
+            "Some rows of this table are that close. The signed statistic decides "
+            "here, and has no kink."
+        )
     return (
-        "Some rows of this table are that close, and the absolute statistic decides here: rely on the signed one "
-        "beside it."
+        "Some rows of this table are that close, and the absolute statistic decides "
+        "here: rely on the signed one beside it."
     )

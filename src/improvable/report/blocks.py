@@ -1,7 +1,8 @@
-"""What a report is made of: blocks without a format, which each writer writes down in its own.
+"""What a report is made of: blocks without a format, which each writer writes down in
+its own.
 
-Strings in blocks are plain: a writer escapes them for its format. Numbers are formatted already, so that no writer can
-round another way.
+Strings in blocks are plain: a writer escapes them for its format. Numbers are formatted
+already, so that no writer can round another way.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 @dataclass(frozen=True)
 class Title:
-    """The head of a report: its kind, the question it answers, and who, what, when, on which data."""
+    """The head of a report: its kind, the question it answers, and who, what, when, on
+    which data.
+    """
 
     kicker: str
     text: str
@@ -21,7 +24,9 @@ class Title:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer in words: what is or is not shown, what must be read beside it, and how firm it is."""
+    """The answer in words: what is or is not shown, what must be read beside it, and
+    how firm it is.
+    """
 
     shown: bool
     word: str
@@ -32,7 +37,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Tile:
-    """One large number, or a pair of them with an arrow, and a line that explains it."""
+    """One large number, or a pair of them with an arrow, and a line that explains
+    it.
+    """
 
     title: str
     before: str
@@ -83,18 +90,26 @@ class Table:
     name: str  # by which a reader of HTML finds it
     heads: tuple[str, ...]  # one per column, the first included
     rows: tuple[tuple[str, ...], ...]
-    spans: tuple[tuple[str, int], ...] = ()  # titles over several columns, from the second column on
+    # titles over several columns, from the second column on
+    spans: tuple[tuple[str, int], ...] = ()
     closing: int = 0  # how many rows at the end sum up the others
     marked: frozenset[tuple[int, int]] = frozenset()  # cells in bold, by row and column
     note: str = ""
 
     @property
     def full_heads(self) -> list[str]:
-        """Heads with the titles over them, for a format in which no cell spans several columns."""
-        spans = [title for title, width in self.spans for _ in range(width)] or [""] * len(self.heads[1:])
+        """Heads with the titles over them, for a format in which no cell spans several
+        columns.
+        """
+        spans = [title for title, width in self.spans for _ in range(width)] or [
+            ""
+        ] * len(self.heads[1:])
         return [
             self.heads[0],
-            *(f"{span}: {head}".removeprefix(": ") for span, head in zip(spans, self.heads[1:], strict=True)),
+            *(
+                f"{span}: {head}".removeprefix(": ")
+                for span, head in zip(spans, self.heads[1:], strict=True)
+            ),
         ]
 
     def holds_words(self, column: int) -> bool:
@@ -109,7 +124,8 @@ class Picture:
     title: str
     words: tuple[str, ...]  # how to read it
     alt: str  # its numbers in words, for whoever cannot see it
-    draw: Callable[[int], Any] = field(compare=False, repr=False)  # at a width in pixels
+    # at a width in pixels
+    draw: Callable[[int], Any] = field(compare=False, repr=False)
     table: Table | None = None  # its numbers, where they are worth a table below it
 
 
@@ -123,7 +139,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Sliders:
-    """p-values of every step of both sliders, for a page that can compute; other formats leave them out."""
+    """p-values of every step of both sliders, for a page that can compute; other
+    formats leave them out.
+    """
 
     title: str
     curves: dict[str, Any]
@@ -141,7 +159,18 @@ class Appendix:
 
 
 Block: TypeAlias = (
-    Title | Answer | Tiles | Heading | Sentence | Listing | FactList | Table | Picture | Note | Sliders | Appendix
+    Title
+    | Answer
+    | Tiles
+    | Heading
+    | Sentence
+    | Listing
+    | FactList
+    | Table
+    | Picture
+    | Note
+    | Sliders
+    | Appendix
 )
 
 
@@ -149,5 +178,9 @@ def flat(blocks: tuple[Block, ...]) -> list[Block]:
     """All blocks in the order they are read, those of appendices under a heading."""
     out: list[Block] = []
     for block in blocks:
-        out += [Heading(block.title), *flat(block.blocks)] if isinstance(block, Appendix) else [block]
+        out += (
+            [Heading(block.title), *flat(block.blocks)]
+            if isinstance(block, Appendix)
+            else [block]
+        )
     return out

@@ -1,4 +1,6 @@
-"""A result becomes a document: blocks in the order they are read, the same for every format."""
+"""A result becomes a document: blocks in the order they are read, the same for every
+format.
+"""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
@@ -7,14 +9,37 @@ from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.question.settings import as_options
 from improvable.report import sections
 from improvable.report.appendix import appendix_block
-from improvable.report.blocks import Answer, Block, Heading, Picture, Sentence, Sliders, Tile, Tiles, Title
+from improvable.report.blocks import (
+    Answer,
+    Block,
+    Heading,
+    Picture,
+    Sentence,
+    Sliders,
+    Tile,
+    Tiles,
+    Title,
+)
 from improvable.report.labels import in_words
 from improvable.report.people import driving_section
 from improvable.report.plots import REPORTED, default_grids
 from improvable.report.tables import aim_section
 from improvable.results import wording
-from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
-from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, value_text
+from improvable.results.facts import (
+    ComponentFacts,
+    Facts,
+    by_component,
+    deciding,
+    estimate_of,
+)
+from improvable.results.formatting import (
+    arrow,
+    capital,
+    confidence,
+    ends_text,
+    p_equals,
+    value_text,
+)
 from improvable.results.frontier import Frontier
 from improvable.results.result import Result
 
@@ -34,11 +59,15 @@ class Document:
 
 
 def make_document(
-    result: Result, command: str | None = None, runs: str | None = None, data: str | None = None
+    result: Result,
+    command: str | None = None,
+    runs: str | None = None,
+    data: str | None = None,
 ) -> Document:
     """Everything a report says, the answer first.
 
-    `command` made the result, `runs` says how many runs the ledger has, and `data` is what the data are called.
+    `command` made the result, `runs` says how many runs the ledger has, and `data` is
+    what the data are called.
     """
     facts = in_words(result.facts)
     title, answer = title_block(facts, data), answer_block(facts)
@@ -64,24 +93,45 @@ def make_document(
 
 def title_block(facts: Facts, data: str | None = None) -> Title:
     about = facts["about"]
-    named = [(name.capitalize(), about[name]) for name in ("organization", "system") if name in about]
+    named = [
+        (name.capitalize(), about[name])
+        for name in ("organization", "system")
+        if name in about
+    ]
     named.append(("Data", ", ".join(filter(None, (data, wording.rows_words(facts))))))
     if facts["data_fingerprint"]:
         named.append(("Fingerprint", f"{facts['data_fingerprint'][:16]}..."))
-    named += [(name.capitalize(), about[name]) for name in ("date", "author") if name in about]
+    named += [
+        (name.capitalize(), about[name]) for name in ("date", "author") if name in about
+    ]
     system = about.get("system", "the status quo")
     kind = "Audit report" if facts["kind"] == "audit" else "Comparison report"
-    return Title(kind, f"Can {system} {ASKED[facts['ask']]}?", tuple(named), bool(about.get("simulated")))
+    return Title(
+        kind,
+        f"Can {system} {ASKED[facts['ask']]}?",
+        tuple(named),
+        bool(about.get("simulated")),
+    )
 
 
 def answer_block(facts: Facts) -> Answer:
-    firm = [wording.at_most_words, p_words, wording.rerun_words, wording.shortfall_words, wording.tipping_words]
+    firm = [
+        wording.at_most_words,
+        p_words,
+        wording.rerun_words,
+        wording.shortfall_words,
+        wording.tipping_words,
+    ]
     firm.append(wording.differing_words)
-    said = [say(facts) for say in firm] + ([wording.error_words(facts)] if facts["reject"] else [])
+    said = [say(facts) for say in firm] + (
+        [wording.error_words(facts)] if facts["reject"] else []
+    )
     return Answer(
         shown=facts["reject"],
         word=wording.answer_words(facts),
-        claim=wording.alternative_hypothesis(facts) if facts["reject"] else wording.plain_verdict(facts),
+        claim=wording.alternative_hypothesis(facts)
+        if facts["reject"]
+        else wording.plain_verdict(facts),
         firmness=tuple(filter(None, said)),
         beside=tuple(facts["verdict_warnings"]),
     )
@@ -91,7 +141,11 @@ def p_words(facts: Facts) -> str:
     """The p-value, what it combines, and what it must be below."""
     p, repetitions = p_equals(facts["p_value_text"]), len(facts["repetitions"])
     of = f", the lower median of {repetitions} repetitions" if repetitions > 1 else ""
-    half = f", half of the level of {facts['alpha']:g}" if facts["threshold"] < facts["alpha"] else ""
+    half = (
+        f", half of the level of {facts['alpha']:g}"
+        if facts["threshold"] < facts["alpha"]
+        else ""
+    )
     return f"{p}{of}; it is {wording.p_side(facts)}{half}."
 
 
@@ -103,23 +157,41 @@ def tiles_block(facts: Facts) -> Tiles:
     tiles = [_change_tile(one, facts) for one in (*_chosen(accuracy, facts), *gaps[:1])]
     shares = facts["selected_shares"]
     if shares is not None:
-        by_group = "; ".join(f"{group} {arrow(shares[group])}" for group in facts["groups"][:4])
-        more = f"; {len(facts['groups']) - 4} more groups below" if len(facts["groups"]) > 4 else ""
+        by_group = "; ".join(
+            f"{group} {arrow(shares[group])}" for group in facts["groups"][:4]
+        )
+        more = (
+            f"; {len(facts['groups']) - 4} more groups below"
+            if len(facts["groups"]) > 4
+            else ""
+        )
         before, after = arrow(shares[EVERYONE]).split(" → ")
-        tiles.append(Tile("Selected, of all test rows", before, after, f"{by_group}{more}"))
+        tiles.append(
+            Tile("Selected, of all test rows", before, after, f"{by_group}{more}")
+        )
     return Tiles((*tiles, _worse_off_tile(facts), _firmness_tile(facts)))
 
 
-def _chosen(accuracy: list[tuple[ComponentFacts, ...]], facts: Facts) -> list[tuple[ComponentFacts, ...]]:
-    """At most two: both groups; of more, the one that is worse off and the one that decides, or has the largest p."""
+def _chosen(
+    accuracy: list[tuple[ComponentFacts, ...]], facts: Facts
+) -> list[tuple[ComponentFacts, ...]]:
+    """At most two: both groups; of more, the one that is worse off and the one that
+    decides, or has the largest p.
+    """
     if len(accuracy) <= 2:
         return accuracy
     worse = facts["disparity"]["worse_off"]
     first = next((one for one in accuracy if one[0]["group"] == worse), accuracy[0])
     last = max(deciding(facts)["components"], key=lambda one: one["p_value"])
-    matching = [one for one in accuracy if (one[0]["utility"], one[0]["group"]) == (last["utility"], last["group"])]
+    matching = [
+        one
+        for one in accuracy
+        if (one[0]["utility"], one[0]["group"]) == (last["utility"], last["group"])
+    ]
     others = [one for one in accuracy if one is not first]
-    hardest = max(others, key=lambda one: sum(repetition["p_value"] for repetition in one))
+    hardest = max(
+        others, key=lambda one: sum(repetition["p_value"] for repetition in one)
+    )
     return [first, matching[0] if matching and matching[0] is not first else hardest]
 
 
@@ -131,21 +203,37 @@ def _change_tile(one: tuple[ComponentFacts, ...], facts: Facts) -> Tile:
         title += "" if len(facts["accuracy_utilities"]) > 1 else f": {name}"
     else:
         title = f"Gap between groups: {name}"
-        widest = "; between the two groups farthest apart" if len(facts["groups"]) > 2 else ""
-    before, after = (ends_text(found[algorithm]["low"], found[algorithm]["high"]) for algorithm in ALGORITHMS)
+        widest = (
+            "; between the two groups farthest apart"
+            if len(facts["groups"]) > 2
+            else ""
+        )
+    before, after = (
+        ends_text(found[algorithm]["low"], found[algorithm]["high"])
+        for algorithm in ALGORITHMS
+    )
     words = f"{confidence(facts['alpha'])} intervals {before} → {after}{widest}"
-    return Tile(title, value_text(found["status_quo"]["estimate"]), value_text(found["candidate"]["estimate"]), words)
+    return Tile(
+        title,
+        value_text(found["status_quo"]["estimate"]),
+        value_text(found["candidate"]["estimate"]),
+        words,
+    )
 
 
 def _worse_off_tile(facts: Facts) -> Tile:
     gap = facts["disparity"]
-    measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
+    measure = next(
+        one for one in facts["fairness_utilities"] if one["name"] == gap["utility"]
+    )
     sense = f": {measure['sense']}" if measure["sense"] else ""
-    doubt = "; chance alone could make that difference" if wording.covers_zero(gap) else ""
+    doubt = (
+        "; chance alone could make that difference" if wording.covers_zero(gap) else ""
+    )
     rows = ", on all rows" if len(facts["repetitions"]) > 1 else ""
     words = (
-        f"{wording.measure_words(measure)} is {measure['worse_off']} by {value_text(gap['gap'])} than for "
-        f"{gap['better_off']}{rows}{sense}{doubt}"
+        f"{wording.measure_words(measure)} is {measure['worse_off']} by "
+        f"{value_text(gap['gap'])} than for {gap['better_off']}{rows}{sense}{doubt}"
     )
     return Tile("Worse off under the status quo", "", gap["worse_off"], words)
 
@@ -154,7 +242,10 @@ def _firmness_tile(facts: Facts) -> Tile:
     rerun = facts["rerun"]
     if rerun is None:
         return Tile("p-value", "", facts["p_value_text"], wording.p_side(facts))
-    below = f"{rerun['rejecting']} of {rerun['repetitions']} repetitions have a p below {facts['threshold']:g}"
+    below = (
+        f"{rerun['rejecting']} of {rerun['repetitions']} repetitions have a p below "
+        f"{facts['threshold']:g}"
+    )
     title = "How firm: chance that a rerun decides otherwise"
     return Tile(title, "", wording.rerun_range(rerun), f"a 90% interval; {below}")
 
@@ -175,20 +266,34 @@ def sliders_block(result: Result) -> Sliders:
     of = "The lower median, over the repetitions, of the" if several else "The"
     return Sliders(
         title="Try other sizes of improvement",
-        curves=result.frontier().curves(default_grids(result, (101, 101)), result.question),
-        accuracy=f"Accuracy {'of every group' if facts['overall'] is None else 'of everyone'} higher by more than",
+        curves=result.frontier().curves(
+            default_grids(result, (101, 101)), result.question
+        ),
+        accuracy=(
+            "Accuracy "
+            f"{'of every group' if facts['overall'] is None else 'of everyone'} higher "
+            "by more than"
+        ),
         gap="Gap smaller by more than",
-        words=f"{of} largest p-value of all conditions, from the same draws as above; the {facts['gap_statistic']} gap "
-        "statistic. Sizes tried here are exploration: the answer is about the size asked for.",
+        words=(
+            f"{of} largest p-value of all conditions, from the same draws as above; "
+            f"the {facts['gap_statistic']} gap statistic. Sizes tried here are "
+            "exploration: the answer is about the size asked for."
+        ),
     )
 
 
 def in_options(part: Any) -> Any:
-    """Name arguments as options in every string of a part: a report's reader has the command line, not Python."""
+    """Name arguments as options in every string of a part: a report's reader has the
+    command line, not Python.
+    """
     if isinstance(part, str):
         return as_options(part)
     if isinstance(part, tuple):
         return tuple(map(in_options, part))
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{one.name: in_options(getattr(part, one.name)) for one in fields(part)})
+        return replace(
+            part,
+            **{one.name: in_options(getattr(part, one.name)) for one in fields(part)},
+        )
     return part

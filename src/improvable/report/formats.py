@@ -1,4 +1,6 @@
-"""A document as text: a format is a template with a macro for each block, and how it escapes a string."""
+"""A document as text: a format is a template with a macro for each block, and how it
+escapes a string.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 class Format:
     """A format: its suffix, how it escapes a string, and what its templates call.
 
-    Nothing from data can be markup: templates escape every string but `Markup`, which macros return.
+    Nothing from data can be markup: templates escape every string but `Markup`, which
+    macros return.
     """
 
     suffix: str
@@ -30,22 +33,34 @@ class Format:
         from jinja2 import Environment, PackageLoader, StrictUndefined
 
         room = Environment(
-            loader=PackageLoader("improvable.report"), autoescape=True, finalize=self._escaped,
-            undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        )  # fmt: skip
+            loader=PackageLoader("improvable.report"),
+            autoescape=True,
+            finalize=self._escaped,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
         room.globals |= {**self.called, "write": self.write}
         return room
 
     def _escaped(self, value: Any) -> Any:
-        return Markup(self.escape(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
+        return (
+            Markup(self.escape(value))
+            if isinstance(value, str) and not isinstance(value, Markup)
+            else value
+        )
 
     def write(self, block: Block, macro: str = "") -> Markup:
         """One block, by the macro of its name or by another one."""
         macros = self._room.get_template(f"blocks.{self.suffix}.j2").module
-        return Markup(getattr(macros, macro or type(block).__name__.lower())(block).strip())
+        return Markup(
+            getattr(macros, macro or type(block).__name__.lower())(block).strip()
+        )
 
     def parts(self, document: Document) -> str:
-        """All blocks in the order they are read, without those that the format leaves out."""
+        """All blocks in the order they are read, without those that the format leaves
+        out.
+        """
         return "\n\n".join(filter(None, map(self.write, flat(document.blocks)))) + "\n"
 
     def page(self, template: str, **facts: Any) -> str:

@@ -1,7 +1,9 @@
-"""A document as one HTML file that needs no network: it reads on a phone, in the dark, on paper and aloud.
+"""A document as one HTML file that needs no network: it reads on a phone, in the dark,
+on paper and aloud.
 
-The page carries its result as JSON, so that the page itself can be verified. Labels from data are shown safely: what
-hides is shown by its number, and what runs from right to left moves nothing beside it.
+The page carries its result as JSON, so that the page itself can be verified. Labels
+from data are shown safely: what hides is shown by its number, and what runs from right
+to left moves nothing beside it.
 """
 
 import base64
@@ -36,8 +38,8 @@ NO_PICTURE = "There are too many groups for the picture here: result.plot() draw
 def isolated(text: str) -> Markup:
     """Escape a string for HTML, with right-to-left runs inside ``<bdi>``.
 
-    Hebrew and Arabic labels are legitimate, but numbers and brackets beside them change their order unless the label is
-    isolated.
+    Hebrew and Arabic labels are legitimate, but numbers and brackets beside them change
+    their order unless the label is isolated.
 
     Examples
     --------
@@ -47,36 +49,65 @@ def isolated(text: str) -> Markup:
     safe = shown(text)
     if safe.isascii():
         return escape(safe)
-    by_direction = groupby(safe, lambda character: unicodedata.bidirectional(character) in LEFTWARD)
+    by_direction = groupby(
+        safe, lambda character: unicodedata.bidirectional(character) in LEFTWARD
+    )
     runs = [(leftward, "".join(run)) for leftward, run in by_direction]
     bdi = Markup("<bdi>{}</bdi>")
-    return Markup("").join(bdi.format(run) if leftward else escape(run) for leftward, run in runs)
+    return Markup("").join(
+        bdi.format(run) if leftward else escape(run) for leftward, run in runs
+    )
 
 
-def html_page(result: Result, command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
+def html_page(
+    result: Result,
+    command: str | None = None,
+    runs: str | None = None,
+    data: str | None = None,
+) -> str:
     """The report of a result as a page, which carries the result itself."""
-    return html_document(make_document(result, command, runs, data), embedded(result.facts, command, runs, data))
+    return html_document(
+        make_document(result, command, runs, data),
+        embedded(result.facts, command, runs, data),
+    )
 
 
 def html_document(document: Document, carried: str = "") -> str:
     """A document as a page; `carried` is a part that is not shown."""
     templates = files("improvable.report") / "templates"
-    script, style = (Markup((templates / name).read_text(encoding="utf-8")) for name in ("sliders.js", "report.css"))
-    # By this name a content security policy knows the script: no other one may run in the page.
+    script, style = (
+        Markup((templates / name).read_text(encoding="utf-8"))
+        for name in ("sliders.js", "report.css")
+    )
+    # By this name a content security policy knows the script: no other one may run in
+    # the page.
     digest = base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
     return HTML.page(
-        "report", title=escape(shown(document.title)), carried=Markup(carried), blocks=document.blocks,
-        script=script, script_hash=f"sha256-{digest}", style=style,
-    )  # fmt: skip
+        "report",
+        title=escape(shown(document.title)),
+        carried=Markup(carried),
+        blocks=document.blocks,
+        script=script,
+        script_hash=f"sha256-{digest}",
+        style=style,
+    )
 
 
 def notebook_html(facts: Facts) -> str:
-    """The answer, the table, the picture of every group and the cautions, for a notebook's cell."""
+    """The answer, the table, the picture of every group and the cautions, for a
+    notebook's cell.
+    """
     named = labeled(facts)
-    firm = (wording.decision(named), wording.shortfall_words(named), wording.rerun_words(named))
+    firm = (
+        wording.decision(named),
+        wording.shortfall_words(named),
+        wording.rerun_words(named),
+    )
     caption, rows = estimate_rows(named, named)
     said = [
-        " ".join(filter(None, (wording.plain_verdict(named), wording.at_most_words(named)))),
+        " ".join(
+            filter(None, (wording.plain_verdict(named), wording.at_most_words(named)))
+        ),
         *(f"But: {text}" for text in named["verdict_warnings"]),
         " ".join(filter(None, firm)),
         *(wording.harm_words(gap, named) for gap in named["disparities"]),
@@ -84,19 +115,38 @@ def notebook_html(facts: Facts) -> str:
     ]
     picture = dumbbells_of(in_words(facts))
     drawn = "" if picture is None else _notebook_svg(picture)
-    pictured = () if picture is None else (drawn, *picture.words) if len(drawn) < MAX_DRAWN else (NO_PICTURE,)
+    pictured = (
+        ()
+        if picture is None
+        else (drawn, *picture.words)
+        if len(drawn) < MAX_DRAWN
+        else (NO_PICTURE,)
+    )
     return HTML.page(
-        "notebook", simulated=bool(named["about"].get("simulated")), answer=wording.answer_words(named), said=said,
-        heads=ESTIMATE_HEADS, rows=rows, most=MAX_ROWS, pictured=pictured, limits=wording.limits(named),
-        cautions=[text for text in named["warnings"] if text not in named["verdict_warnings"]],
-    )  # fmt: skip
+        "notebook",
+        simulated=bool(named["about"].get("simulated")),
+        answer=wording.answer_words(named),
+        said=said,
+        heads=ESTIMATE_HEADS,
+        rows=rows,
+        most=MAX_ROWS,
+        pictured=pictured,
+        limits=wording.limits(named),
+        cautions=[
+            text for text in named["warnings"] if text not in named["verdict_warnings"]
+        ],
+    )
 
 
 def _notebook_svg(picture: Picture) -> Markup:
-    """A picture on white, whatever the theme; no two pictures of a notebook have parts of the same name."""
+    """A picture on white, whatever the theme; no two pictures of a notebook have parts
+    of the same name.
+    """
     svg = chart_svg(picture.draw(WIDE) | {"background": "white"})
     svg = svg.replace("<svg", '<svg style="max-width:100%;height:auto"', 1)
-    return _described(svg, picture, f"cell-{hashlib.sha256(svg.encode()).hexdigest()[:8]}")
+    return _described(
+        svg, picture, f"cell-{hashlib.sha256(svg.encode()).hexdigest()[:8]}"
+    )
 
 
 def _drawn(picture: Picture) -> Markup:
@@ -111,12 +161,22 @@ def _drawn(picture: Picture) -> Markup:
 
 
 def _described(svg: str, picture: Picture, name: str) -> Markup:
-    """A picture with words for all of it, whose parts have names that no other picture has."""
-    svg = re.sub(r'(id="|url\(#)((?:clip|gradient)\w+)', rf"\g<1>{picture.name}-{name}-\g<2>", svg)
-    # Its parts describe themselves to screen readers one by one; the words for all of it are better.
+    """A picture with words for all of it, whose parts have names that no other picture
+    has.
+    """
+    svg = re.sub(
+        r'(id="|url\(#)((?:clip|gradient)\w+)',
+        rf"\g<1>{picture.name}-{name}-\g<2>",
+        svg,
+    )
+    # Its parts describe themselves to screen readers one by one; the words for all of
+    # it are better.
     svg = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", svg)
-    head = Markup('<svg class="{}" role="img" aria-label="{}"').format(name, shown(picture.alt))
-    return head + Markup(svg.removeprefix("<svg").replace('class="marks"', "", 1))  # Vega escapes what it draws
+    head = Markup('<svg class="{}" role="img" aria-label="{}"').format(
+        name, shown(picture.alt)
+    )
+    # Vega escapes what it draws
+    return head + Markup(svg.removeprefix("<svg").replace('class="marks"', "", 1))
 
 
 HTML = Format("html", isolated, {"drawn": _drawn, "script_json": script_json})

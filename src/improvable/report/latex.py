@@ -9,7 +9,14 @@ from improvable.report.formats import Format
 from improvable.report.labels import labeled
 from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
-from improvable.results.wording import draws_text, harm_words, rerun_words, seal_words, shortfall_words, tipping_words
+from improvable.results.wording import (
+    draws_text,
+    harm_words,
+    rerun_words,
+    seal_words,
+    shortfall_words,
+    tipping_words,
+)
 
 _SPECIAL = {
     **{character: rf"\{character}" for character in "{}$&#%_"},
@@ -25,9 +32,14 @@ _SPECIAL = {
 
 
 def latex_table(facts: Facts) -> str:
-    """The table of Section 6: status quo, candidate and p of every component, a line per repetition."""
+    """The table of Section 6: status quo, candidate and p of every component, a line
+    per repetition.
+    """
     named = labeled(facts)
-    return LATEX.page("table", table=paper_block(named), caption=Markup(_caption(named))) + "\n"
+    return (
+        LATEX.page("table", table=paper_block(named), caption=Markup(_caption(named)))
+        + "\n"
+    )
 
 
 def _stacked(head: str) -> Markup:
@@ -38,7 +50,9 @@ def _stacked(head: str) -> Markup:
 
 
 def _cell(text: str) -> Markup:
-    """A cell; a p-value below what the draws resolve is written with a mathematical sign."""
+    """A cell; a p-value below what the draws resolve is written with a mathematical
+    sign.
+    """
     return Markup(re.sub(r"^\\textless\{\} (.*)$", r"$<\\,$\1", escaped(text)))
 
 
@@ -50,18 +64,35 @@ def escaped(text: str) -> str:
     >>> escaped("50%_of {x}")
     '50\\%\\_of \\{x\\}'
     """
-    return "".join(_SPECIAL.get(character, character) for character in " ".join(shown(text).split()))
+    return "".join(
+        _SPECIAL.get(character, character)
+        for character in " ".join(shown(text).split())
+    )
 
 
 def _caption(facts: Facts) -> str:
-    found = f"The rule '{escaped(facts['rule'])}' found the candidate. " if facts["kind"] == "audit" else ""
-    decides = f"; the {facts['gap_statistic']} gap statistic decides" if facts["ask"] != "accuracy" else ""
+    found = (
+        f"The rule '{escaped(facts['rule'])}' found the candidate. "
+        if facts["kind"] == "audit"
+        else ""
+    )
+    decides = (
+        f"; the {facts['gap_statistic']} gap statistic decides"
+        if facts["ask"] != "accuracy"
+        else ""
+    )
     text = f"{found}$p$-values come from {draws_text(facts)}{decides}."
     if len(facts["repetitions"]) > 1:
         text += f" The lower median $p$-value is {_cell(facts['p_value_text'])}."
     text += " Bold: the condition that decides."
     harmed = " ".join(harm_words(gap, facts) for gap in facts["disparities"])
-    said = [harmed, shortfall_words(facts), tipping_words(facts), rerun_words(facts), seal_words(facts)]
+    said = [
+        harmed,
+        shortfall_words(facts),
+        tipping_words(facts),
+        rerun_words(facts),
+        seal_words(facts),
+    ]
     return " ".join([text, *(escaped(words) for words in said if words)])
 
 

@@ -11,7 +11,12 @@ from improvable.results.facts import Facts
 from improvable.results.result import Result
 
 
-def markdown(result: Result, command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
+def markdown(
+    result: Result,
+    command: str | None = None,
+    runs: str | None = None,
+    data: str | None = None,
+) -> str:
     return MARKDOWN.parts(make_document(result, command, runs, data))
 
 
@@ -27,7 +32,12 @@ def escaped(text: str) -> str:
     >>> escaped("a|b <b>*x*")
     'a\\|b &lt;b&gt;\\*x\\*'
     """
-    plain = " ".join(shown(text).split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = (
+        " ".join(shown(text).split())
+        .replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+    )
     return re.sub(r"([\\`*_\[\]|#~])", r"\\\1", plain)
 
 

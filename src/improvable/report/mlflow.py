@@ -1,4 +1,6 @@
-"""A result in MLflow: what was asked as parameters, what was found as metrics, digests as tags, files as artifacts."""
+"""A result in MLflow: what was asked as parameters, what was found as metrics, digests
+as tags, files as artifacts.
+"""
 
 import hashlib
 import json
@@ -14,11 +16,28 @@ from improvable.results.facts import Facts
 from improvable.results.result import Result, tidy_rows
 
 PARAMETERS = (
-    "kind", "outcome", "group", "status_quo", "rule", "scheme", "ask", "delta_accuracy", "no_worse", "delta_fairness",
-    "form", "gap_statistic", "alpha", "threshold", "draws", "seed", "rows",
-)  # fmt: skip
+    "kind",
+    "outcome",
+    "group",
+    "status_quo",
+    "rule",
+    "scheme",
+    "ask",
+    "delta_accuracy",
+    "no_worse",
+    "delta_fairness",
+    "form",
+    "gap_statistic",
+    "alpha",
+    "threshold",
+    "draws",
+    "seed",
+    "rows",
+)
 FOLDER, MOST = "improvable", 500
-"""Where artifacts are kept; and how many letters of a parameter, as all versions of MLflow take them."""
+"""Where artifacts are kept; and how many letters of a parameter, as all versions of
+MLflow take them.
+"""
 NOT_IN_A_NAME = re.compile(r"[^\w\- ]")
 MOST_OF_A_LABEL = 60
 
@@ -37,13 +56,18 @@ def log_result(result: Result) -> str:
         result.report(Path(room) / "report.html")
         try:
             with nullcontext(active) if active else mlflow.start_run() as run:
-                hint = "Give every result a run of its own: with mlflow.start_run(): result.log_mlflow()."
+                hint = (
+                    "Give every result a run of its own: with mlflow.start_run(): "
+                    "result.log_mlflow()."
+                )
                 mlflow.log_params(parameters(facts))
                 mlflow.log_metrics(metrics(facts))
                 mlflow.set_tags(tags(facts, stated))
                 mlflow.log_artifacts(room, FOLDER)
         except MlflowException as error:
-            raise OptionError(f"MLflow refused the result: {one_line(error)}.", hint) from error
+            raise OptionError(
+                f"MLflow refused the result: {one_line(error)}.", hint
+            ) from error
     return str(run.info.run_id)
 
 
@@ -53,19 +77,38 @@ def parameters(facts: Facts) -> dict[str, str]:
     every["repetitions"] = len(facts["repetitions"])
     for kind in ("accuracy", "fairness"):
         every[kind] = [one["name"] for one in facts[f"{kind}_utilities"]]  # type: ignore[literal-required]
-    plain = {name: value if isinstance(value, str) else json.dumps(value) for name, value in every.items()}
-    return {name: text[:MOST] for name, text in plain.items() if every[name] is not None}
+    plain = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in every.items()
+    }
+    return {
+        name: text[:MOST] for name, text in plain.items() if every[name] is not None
+    }
 
 
 def metrics(facts: Facts) -> dict[str, float]:
-    """The p-value and verdict, how many cautions, and for every condition its estimates and p-values."""
-    found = {"p_value": facts["p_value"], "reject": float(facts["reject"]), "warnings": float(len(facts["warnings"]))}
+    """The p-value and verdict, how many cautions, and for every condition its estimates
+    and p-values.
+    """
+    found = {
+        "p_value": facts["p_value"],
+        "reject": float(facts["reject"]),
+        "warnings": float(len(facts["warnings"])),
+    }
     columns = tidy_rows(facts)
-    for row in (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)):
-        place = "/".join(_in_name(row.pop(name)) for name in ("kind", "utility", "group"))
-        while f"{place}/p_value" in found:  # of names that differ only in what MLflow does not take
+    for row in (
+        dict(zip(columns, values, strict=True))
+        for values in zip(*columns.values(), strict=True)
+    ):
+        place = "/".join(
+            _in_name(row.pop(name)) for name in ("kind", "utility", "group")
+        )
+        # of names that differ only in what MLflow does not take
+        while f"{place}/p_value" in found:
             place += "_"
-        found |= {f"{place}/{name}": value for name, value in row.items() if value is not None}
+        found |= {
+            f"{place}/{name}": value for name, value in row.items() if value is not None
+        }
     return found
 
 
@@ -83,4 +126,6 @@ def tags(facts: Facts, stated: bytes) -> dict[str, str]:
         "result": hashlib.sha256(stated).hexdigest(),
         "version": facts["version"],
     }
-    return {f"{FOLDER}.{name}": value for name, value in every.items() if value is not None}
+    return {
+        f"{FOLDER}.{name}": value for name, value in every.items() if value is not None
+    }

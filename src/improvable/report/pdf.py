@@ -1,4 +1,6 @@
-"""A document as PDF, set by Typst. Only with the extra ``pdf`` can this module be imported."""
+"""A document as PDF, set by Typst. Only with the extra ``pdf`` can this module be
+imported.
+"""
 
 import typst
 from markupsafe import Markup
@@ -23,7 +25,9 @@ def pdf_document(document: Document) -> bytes:
 
 def typst_source(document: Document) -> str:
     """A document as Typst markup."""
-    return TYPST.page("report", title=document.title, parts=Markup(TYPST.parts(document)))
+    return TYPST.page(
+        "report", title=document.title, parts=Markup(TYPST.parts(document))
+    )
 
 
 def quoted(text: str) -> str:
@@ -39,7 +43,9 @@ def quoted(text: str) -> str:
 
 
 def _widths(table: Table) -> Markup:
-    """Columns as wide as they need, but for the longest where a line has no room for it."""
+    """Columns as wide as they need, but for the longest where a line has no room for
+    it.
+    """
     longest = [max(len(row[c]) for row in table.rows) for c in range(len(table.heads))]
     sizes = ["auto"] * len(longest)
     if longest[0] > 30 or max(longest) > 34:

@@ -1,4 +1,6 @@
-"""A document as a Word file. Only with the extra ``word`` can this module be imported."""
+"""A document as a Word file. Only with the extra ``word`` can this module be
+imported.
+"""
 
 import io
 from datetime import datetime
@@ -30,15 +32,23 @@ MAX_COLUMNS = 9
 
 def word_document(document: Document) -> bytes:
     page = docx.Document()
-    page.core_properties.title, page.core_properties.author = document.title, "improvable"
+    page.core_properties.title, page.core_properties.author = (
+        document.title,
+        "improvable",
+    )
     # The same result makes the same file: its date is not the file's.
     page.core_properties.created = page.core_properties.modified = datetime(2000, 1, 1)
-    page.styles["Normal"].font.name, page.styles["Normal"].font.size = "Calibri", Pt(10.5)
+    page.styles["Normal"].font.name, page.styles["Normal"].font.size = (
+        "Calibri",
+        Pt(10.5),
+    )
     page.styles["Normal"].paragraph_format.space_after = Pt(4)
     for name in ("Title", "Heading 1", "Heading 2"):
         page.styles[name].font.color.rgb = RGBColor.from_string(INK)
     for section in page.sections:
-        section.left_margin = section.right_margin = section.top_margin = section.bottom_margin = Cm(2)
+        section.left_margin = section.right_margin = section.top_margin = (
+            section.bottom_margin
+        ) = Cm(2)
     for block in flat(document.blocks):
         write_block(page, block)
     buffer = io.BytesIO()
@@ -58,7 +68,9 @@ def write_block(page: Page, block: Block) -> None:
                 paragraph.add_run(f"{_clean(name)} ").bold = True
                 paragraph.add_run(f"{_clean(words)}    ")
         case blocks.Answer():
-            _paragraph(page, block.word, 20, "0C6B44" if block.shown else "8A4B00", bold=True)
+            _paragraph(
+                page, block.word, 20, "0C6B44" if block.shown else "8A4B00", bold=True
+            )
             _paragraph(page, block.claim, 13)
             for text in block.beside:
                 _paragraph(page, f"But: {text}", bold=True)
@@ -79,7 +91,9 @@ def write_block(page: Page, block: Block) -> None:
         case blocks.Heading():
             page.add_heading(_clean(block.text), block.level - 1)
         case blocks.Sentence():
-            _paragraph(page, block.text, *((SMALL, SOFT) if block.tone == "note" else ()))
+            _paragraph(
+                page, block.text, *((SMALL, SOFT) if block.tone == "note" else ())
+            )
         case blocks.Listing():
             for text in block.items:
                 page.add_paragraph(_clean(text), style="List Bullet")
@@ -93,13 +107,20 @@ def write_block(page: Page, block: Block) -> None:
         case blocks.Picture():
             page.add_heading(_clean(block.title), 2)
             for text in block.words:
-                _paragraph(page, text, SMALL, SOFT).paragraph_format.keep_with_next = True
+                _paragraph(
+                    page, text, SMALL, SOFT
+                ).paragraph_format.keep_with_next = True
             content = chart_png(block.draw(WIDE), SCALE)
-            pixels = int.from_bytes(content[16:20], "big")  # a PNG file says its width here
-            shape = page.add_picture(io.BytesIO(content), width=Cm(min(16.0, 16 * pixels / (SCALE * WIDE))))
+            # a PNG file says its width here
+            pixels = int.from_bytes(content[16:20], "big")
+            shape = page.add_picture(
+                io.BytesIO(content), width=Cm(min(16.0, 16 * pixels / (SCALE * WIDE)))
+            )
             shape._inline.docPr.set("descr", _clean(block.alt))
         case blocks.Note():
-            page.add_paragraph(_clean(f"{block.text} {block.meaning}"), style="Intense Quote")
+            page.add_paragraph(
+                _clean(f"{block.text} {block.meaning}"), style="Intense Quote"
+            )
         case blocks.Sliders() | blocks.Appendix():
             pass
 
@@ -115,13 +136,22 @@ def _clean(text: str) -> str:
     return " ".join(shown(text).split())
 
 
-def _paragraph(place: Any, text: str, size: float = 0, color: str = "", *, bold: bool = False) -> Any:
+def _paragraph(
+    place: Any, text: str, size: float = 0, color: str = "", *, bold: bool = False
+) -> Any:
     paragraph = place.add_paragraph()
     _run(paragraph, text, size, color, bold=bold)
     return paragraph
 
 
-def _run(paragraph: Any, text: str, size: float = 0, color: str = "", *, bold: bool | None = None) -> None:
+def _run(
+    paragraph: Any,
+    text: str,
+    size: float = 0,
+    color: str = "",
+    *,
+    bold: bool | None = None,
+) -> None:
     run = paragraph.add_run(_clean(text))
     run.bold = bold
     if size:
@@ -158,12 +188,19 @@ def _table(page: Page, table: Table) -> None:
 
 
 def _rule(grid: Any, heads: int, *, upright: bool = False) -> None:
-    """Thin lines between rows, and between columns where `upright`; heads stand again on every page, rows whole."""
+    """Thin lines between rows, and between columns where `upright`; heads stand again
+    on every page, rows whole.
+    """
     borders = OxmlElement("w:tblBorders")
     for side in ("top", "left", "bottom", "right", "insideH", "insideV"):
         line = OxmlElement(f"w:{side}")
         drawn = upright or side in ("top", "bottom", "insideH")
-        for name, value in (("val", "single" if drawn else "nil"), ("sz", "4"), ("space", "0"), ("color", LINE)):
+        for name, value in (
+            ("val", "single" if drawn else "nil"),
+            ("sz", "4"),
+            ("space", "0"),
+            ("color", LINE),
+        ):
             line.set(qn(f"w:{name}"), value)
         borders.append(line)
     grid._tbl.tblPr.append(borders)
@@ -175,9 +212,15 @@ def _rule(grid: Any, heads: int, *, upright: bool = False) -> None:
 
 
 def _widen(page: Page, grid: Any, table: Table) -> None:
-    """Columns as wide as their longest cell needs, a head in two lines; the first one may take a third of the page."""
+    """Columns as wide as their longest cell needs, a head in two lines; the first one
+    may take a third of the page.
+    """
     section = page.sections[0]
-    whole = int(section.page_width or 0) - int(section.left_margin or 0) - int(section.right_margin or 0)
+    whole = (
+        int(section.page_width or 0)
+        - int(section.left_margin or 0)
+        - int(section.right_margin or 0)
+    )
     needs = _needs(table, 1)
     if sum(needs) > LETTERS:
         needs = _needs(table, 2)
@@ -189,11 +232,17 @@ def _widen(page: Page, grid: Any, table: Table) -> None:
 
 
 def _needs(table: Table, lines: int) -> list[float]:
-    """Letters that each column needs where a cell takes that many lines; heads are bold, and no word is broken."""
+    """Letters that each column needs where a cell takes that many lines; heads are
+    bold, and no word is broken.
+    """
     needs = []
     for c, head in enumerate(table.heads):
         cells = [row[c] for row in table.rows]
-        words = [len(word) for cell in cells for word in cell.split()] + [1.2 * len(word) for word in head.split()]
-        needs.append(2 + max(5, len(head) / 2, *words, *(len(cell) / lines for cell in cells)))
+        words = [len(word) for cell in cells for word in cell.split()] + [
+            1.2 * len(word) for word in head.split()
+        ]
+        needs.append(
+            2 + max(5, len(head) / 2, *words, *(len(cell) / lines for cell in cells))
+        )
     needs[0] = min(needs[0], max(12.0, sum(needs[1:]) / 2))
     return needs

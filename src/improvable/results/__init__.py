@@ -1,1 +1,3 @@
-"""What was found: comparisons, audits, frontiers, in numbers and in words, and how they are kept."""
+"""What was found: comparisons, audits, frontiers, in numbers and in words, and how they
+are kept.
+"""

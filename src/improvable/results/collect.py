@@ -7,11 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from improvable.inference.components import conditions, gaps
-from improvable.inference.diagnostics import KINDS, candidate_gaps, selection_rates, smallest_eigenvalues, welfare
+from improvable.inference.diagnostics import (
+    KINDS,
+    candidate_gaps,
+    selection_rates,
+    smallest_eigenvalues,
+    welfare,
+)
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
-from improvable.inference.intervals import Disparity, combine_all, disparities, estimates
+from improvable.inference.intervals import (
+    Disparity,
+    combine_all,
+    disparities,
+    estimates,
+)
 from improvable.inference.reruns import rerun_risk
-from improvable.inference.test import Component, detectable, lower_median, rows_needed, shortfall
+from improvable.inference.test import (
+    Component,
+    detectable,
+    lower_median,
+    rows_needed,
+    shortfall,
+)
 from improvable.inference.unknown import last_delta, p_at, unknown_shares
 from improvable.question.options import conforms
 from improvable.results import facts
@@ -24,22 +41,56 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1e9
 """Needing more rows than this is as good as no number being enough."""
-ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "assume", "unknown_outcomes",
-         "alpha", "weight", "cluster", "stratum", "draws", "seed")  # fmt: skip
+ASKED = (
+    "about",
+    "outcome",
+    "lower_is_better",
+    "outcome_range",
+    "selection",
+    "group",
+    "assume",
+    "unknown_outcomes",
+    "alpha",
+    "weight",
+    "cluster",
+    "stratum",
+    "draws",
+    "seed",
+)
 NOTED = ("span", "benchmark", "without_overlap")  # of a model of unknown outcomes
-DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)  # of the outcome's range
-CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "protected", "overall")
+# of the outcome's range
+DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+CLAIMED = (
+    "ask",
+    "delta_accuracy",
+    "no_worse",
+    "delta_fairness",
+    "form",
+    "protected",
+    "overall",
+)
 """What facts take from the question and from its claim under the same names."""
 
 
-def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps: Sequence[Disparity]) -> facts.Facts:
+def state(
+    result: "Audit | Comparison",
+    kind: str,
+    own: Mapping[str, Any],
+    gaps: Sequence[Disparity],
+) -> facts.Facts:
     """Everything a result says: its `own` facts, and those that all results have."""
     question, groups = result.question, result.groups
-    # Candidates were aimed at the claim of the run, not at one that was asked of it later.
-    cuts = () if own.get("asked_again") or kind == "comparison" else own["blocks"]["cuts"]
+    # Candidates were aimed at the claim of the run, not at one that was asked of it
+    # later.
+    cuts = (
+        () if own.get("asked_again") or kind == "comparison" else own["blocks"]["cuts"]
+    )
     repetitions = [repetition_facts(one, cuts) for one in result.repetitions]
     evidence = [one.evidence for one in result.repetitions]
-    plain, shares = [_disparity_facts(gap) for gap in gaps], _selected_shares(repetitions, groups)
+    plain, shares = (
+        [_disparity_facts(gap) for gap in gaps],
+        _selected_shares(repetitions, groups),
+    )
     return {
         **own,  # type: ignore[typeddict-item]  # a setting is plain data whose keys are those of `Facts`
         **{name: _plain(getattr(question, name)) for name in ASKED},
@@ -50,8 +101,14 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         "threshold": result.level,
         "reject": bool(result.reject),
         "groups": list(groups),
-        "accuracy_utilities": [_take(facts.UtilityFacts, measure, name="label") for measure in question.accuracy],
-        "fairness_utilities": [_take(facts.UtilityFacts, measure, name="label") for measure in question.fairness],
+        "accuracy_utilities": [
+            _take(facts.UtilityFacts, measure, name="label")
+            for measure in question.accuracy
+        ],
+        "fairness_utilities": [
+            _take(facts.UtilityFacts, measure, name="label")
+            for measure in question.fairness
+        ],
         "gap_statistic": question.claim.gap,
         # Repetitions with many cells and others may differ in how their draws are made.
         "method": " and ".join(sorted({one["method"] for one in repetitions})),
@@ -59,24 +116,42 @@ def state(result: "Audit | Comparison", kind: str, own: Mapping[str, Any], gaps:
         "disparity": plain[0],
         "disparities": plain,
         "estimates": [
-            {"kind": one.kind, "utility": one.measure, "group": one.group, **_pair(map(_fields, one.spreads))}
+            {
+                "kind": one.kind,
+                "utility": one.measure,
+                "group": one.group,
+                **_pair(map(_fields, one.spreads)),
+            }
             for one in combine_all(evidence, question.claim, gaps, 1 - result.level)
         ],
         "bounds": result.frontier().bound_facts(),
         "at_most": result.frontier().bound_facts(at_most=True),
         "selected_shares": shares,
-        "people": {} if shares is None else {group: _people(repetitions, group) for group in groups},
+        "people": {}
+        if shares is None
+        else {group: _people(repetitions, group) for group in groups},
         "right_and_wrong": {} if shares is None else _right_and_wrong(repetitions),
         "p_plain": _p_plain(repetitions),
         "tipping_curve": (curve := _tipping_curve(repetitions)),
-        "tipping_point": max((one["gamma"] for one in curve if one["p_value"] < result.level), default=None)
+        "tipping_point": max(
+            (one["gamma"] for one in curve if one["p_value"] < result.level),
+            default=None,
+        )
         if result.reject
         else None,
-        "tipping_benchmark": _benchmark(repetitions, own.get("look", {"features": {}})["features"]) if curve else None,
+        "tipping_benchmark": _benchmark(
+            repetitions, own.get("look", {"features": {}})["features"]
+        )
+        if curve
+        else None,
         "unknown": _unknown_facts(result),
         "repetitions": repetitions,
-        "rerun": _rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
-        "shortfall": None if result.reject else _shortfall_facts(result, int(own["rows"])),
+        "rerun": _rerun_facts(result)
+        if kind == "audit" and len(repetitions) > 1
+        else None,
+        "shortfall": None
+        if result.reject
+        else _shortfall_facts(result, int(own["rows"])),
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),
         "verdict_warnings": list(result.verdict_warnings),
@@ -94,13 +169,21 @@ def _plain(value: Any) -> Any:
 
 
 def _fields(one: Any, **renamed: str) -> Any:
-    """The fields of a dataclass as JSON can hold them; `renamed` maps a field to its key."""
-    return {renamed.get(field, field): _plain(value) for field, value in asdict(one).items()}
+    """The fields of a dataclass as JSON can hold them; `renamed` maps a field to its
+    key.
+    """
+    return {
+        renamed.get(field, field): _plain(value) for field, value in asdict(one).items()
+    }
 
 
 def _take(kind: Any, one: Any, **renamed: str) -> Any:
-    """The keys of a TypedDict from what an object calls the same; `renamed` maps a key to the object's own name."""
-    return {key: _plain(getattr(one, renamed.get(key, key))) for key in kind.__annotations__}
+    """The keys of a TypedDict from what an object calls the same; `renamed` maps a key
+    to the object's own name.
+    """
+    return {
+        key: _plain(getattr(one, renamed.get(key, key))) for key in kind.__annotations__
+    }
 
 
 def _pair(values: Iterable[Any]) -> Any:
@@ -120,72 +203,132 @@ def _disparity_facts(gap: Disparity) -> facts.DisparityFacts:
     }
 
 
-def _selected_shares(repetitions: Sequence[facts.RepetitionFacts], groups: Sequence[str]) -> dict[str, Any] | None:
-    """Shares selected by either algorithm, of everyone and by group: means over repetitions. None of prices."""
-    whole = [[one["share_selected"][name]["test"] for one in repetitions] for name in ALGORITHMS]
+def _selected_shares(
+    repetitions: Sequence[facts.RepetitionFacts], groups: Sequence[str]
+) -> dict[str, Any] | None:
+    """Shares selected by either algorithm, of everyone and by group: means over
+    repetitions. None of prices.
+    """
+    whole = [
+        [one["share_selected"][name]["test"] for one in repetitions]
+        for name in ALGORITHMS
+    ]
     if min(map(min, whole)) == 1:
         return None
     found = {EVERYONE: whole}
     for group in groups:
-        found[group] = [[one["share_selected_by_group"][group][name] for one in repetitions] for name in ALGORITHMS]
-    return {group: _pair(sum(shares) / len(shares) for shares in both) for group, both in found.items()}
+        found[group] = [
+            [one["share_selected_by_group"][group][name] for one in repetitions]
+            for name in ALGORITHMS
+        ]
+    return {
+        group: _pair(sum(shares) / len(shares) for shares in both)
+        for group, both in found.items()
+    }
 
 
-def _people(repetitions: Sequence[facts.RepetitionFacts], group: str) -> dict[str, facts.PersonFacts]:
-    """Of `PEOPLE` in a group, how many both algorithms select, one of them, or neither, with their mean outcome."""
+def _people(
+    repetitions: Sequence[facts.RepetitionFacts], group: str
+) -> dict[str, facts.PersonFacts]:
+    """Of `PEOPLE` in a group, how many both algorithms select, one of them, or neither,
+    with their mean outcome.
+    """
     out: dict[str, facts.PersonFacts] = {}
     for kind in KINDS:
         found = [repetition["changes"][group][kind] for repetition in repetitions]
         share = sum(one["share"] for one in found)
-        # A mean over repetitions, each with as much weight as it has people of this kind.
-        outcome = sum(one["share"] * one["mean_outcome"] for one in found if one["mean_outcome"] is not None)
-        out[kind] = {"people": facts.PEOPLE * share / len(found), "mean_outcome": outcome / share if share else None}
+        # A mean over repetitions, each with as much weight as it has people of this
+        # kind.
+        outcome = sum(
+            one["share"] * one["mean_outcome"]
+            for one in found
+            if one["mean_outcome"] is not None
+        )
+        out[kind] = {
+            "people": facts.PEOPLE * share / len(found),
+            "mean_outcome": outcome / share if share else None,
+        }
     return out
 
 
-def _right_and_wrong(repetitions: Sequence[facts.RepetitionFacts]) -> dict[str, dict[str, facts.TurnFacts]]:
-    """Whose decision turns right, and wrong, of everyone and of every group: means over repetitions."""
+def _right_and_wrong(
+    repetitions: Sequence[facts.RepetitionFacts],
+) -> dict[str, dict[str, facts.TurnFacts]]:
+    """Whose decision turns right, and wrong, of everyone and of every group: means over
+    repetitions.
+    """
     found: list[Any] = [one["right_and_wrong"] for one in repetitions]
     if not all(found):
         return {}
 
     def mean(group: str, way: str) -> Any:
-        return {what: sum(one[group][way][what] for one in found) / len(found) for what in ("rows", "people")}
+        return {
+            what: sum(one[group][way][what] for one in found) / len(found)
+            for what in ("rows", "people")
+        }
 
     return {group: {way: mean(group, way) for way in facts.WAYS} for group in found[0]}
 
 
-def _tipping_curve(repetitions: Sequence[facts.RepetitionFacts]) -> list[facts.TippingFacts]:
+def _tipping_curve(
+    repetitions: Sequence[facts.RepetitionFacts],
+) -> list[facts.TippingFacts]:
     """The p-value at each Gamma: the lower median over repetitions."""
     every = zip(*(one["tipping"] for one in repetitions), strict=True)
     return [
-        {"gamma": same[0]["gamma"], "p_value": float(lower_median([one["p_value"] for one in same]))} for same in every
+        {
+            "gamma": same[0]["gamma"],
+            "p_value": float(lower_median([one["p_value"] for one in same])),
+        }
+        for same in every
     ]
 
 
-def _benchmark(repetitions: Sequence[facts.RepetitionFacts], features: Mapping[str, Any]) -> facts.BenchmarkFacts:
-    """What tells most about probable groups: a feature, or the status quo's decision."""
-    odds = {"the status quo's decision": max(one["group_odds"] or 1.0 for one in repetitions)}
+def _benchmark(
+    repetitions: Sequence[facts.RepetitionFacts], features: Mapping[str, Any]
+) -> facts.BenchmarkFacts:
+    """What tells most about probable groups: a feature, or the status quo's
+    decision.
+    """
+    odds = {
+        "the status quo's decision": max(
+            one["group_odds"] or 1.0 for one in repetitions
+        )
+    }
     odds |= {name: one["group_odds"] for name, one in features.items()}
     most = max(odds, key=lambda what: odds[what])
     return {"what": most, "factor": odds[most]}
 
 
 def _unknown_facts(result: "Audit | Comparison") -> facts.UnknownFacts | None:
-    """How p rises with what unknown outcomes may be; without a model of them, they may be anything."""
+    """How p rises with what unknown outcomes may be; without a model of them, they may
+    be anything.
+    """
     question, every = result.question, [one.evidence for one in result.repetitions]
     delta, claim = question.unknown_outcomes, question.claim
     if delta is None:
         return None
-    noted = [one.notes["unknown"] for one in result.repetitions if "unknown" in one.notes]
-    span, benchmark, thin = (float(np.mean([one[name] for one in noted])) if noted else None for name in NOTED)
+    noted = [
+        one.notes["unknown"] for one in result.repetitions if "unknown" in one.notes
+    ]
+    span, benchmark, thin = (
+        float(np.mean([one[name] for one in noted])) if noted else None
+        for name in NOTED
+    )
     deltas = [] if span is None else [share * span for share in DELTAS]
     return {
-        "selected": {group: number_or_null(share) for group, share in unknown_shares(every).items()},
+        "selected": {
+            group: number_or_null(share)
+            for group, share in unknown_shares(every).items()
+        },
         "without_overlap": thin,
         "benchmark": benchmark,
-        "curve": [{"delta": one, "p_value": p_at(every, claim, one - delta)} for one in deltas],
-        "last_delta": None if span is None else last_delta(every, claim, result.level, delta, span),
+        "curve": [
+            {"delta": one, "p_value": p_at(every, claim, one - delta)} for one in deltas
+        ],
+        "last_delta": None
+        if span is None
+        else last_delta(every, claim, result.level, delta, span),
     }
 
 
@@ -193,17 +336,34 @@ def _p_plain(repetitions: Sequence[facts.RepetitionFacts]) -> float | None:
     """The p-value without corrections; None where there are none."""
     if not any(one["corrections"] for one in repetitions):
         return None
-    return float(lower_median([one["p_value"] if one["p_plain"] is None else one["p_plain"] for one in repetitions]))
+    return float(
+        lower_median(
+            [
+                one["p_value"] if one["p_plain"] is None else one["p_plain"]
+                for one in repetitions
+            ]
+        )
+    )
 
 
-def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> facts.RepetitionFacts:
-    """One repetition: the paper's row of numbers, every component and interval behind it, and what was counted."""
-    evidence, assessment, claim = result.evidence, result.assessment, result.question.claim
+def repetition_facts(
+    result: "Comparison", cuts: Sequence[float] = ()
+) -> facts.RepetitionFacts:
+    """One repetition: the paper's row of numbers, every component and interval behind
+    it, and what was counted.
+    """
+    evidence, assessment, claim = (
+        result.evidence,
+        result.assessment,
+        result.question.claim,
+    )
     reference = disparities(evidence, claim, result.question.alpha)[0]
     accuracy, fairness = (
         {
             group: _pair(map(number_or_null, values[g, measure]))
-            for values, attribute in zip(evidence.values, evidence.attributes, strict=True)
+            for values, attribute in zip(
+                evidence.values, evidence.attributes, strict=True
+            )
             for g, group in enumerate(attribute.levels)
         }
         for measure in (evidence.accuracy[0], evidence.fairness[0])
@@ -221,8 +381,12 @@ def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> facts.
         "accuracy": accuracy,
         "fairness": fairness,
         "gap": _pair(map(number_or_null, first.folded().values)),
-        "components": [component_facts(component) for component in assessment.components],
-        "intervals": [_fields(one) for one in estimates(evidence, result.question.alpha)],
+        "components": [
+            component_facts(component) for component in assessment.components
+        ],
+        "intervals": [
+            _fields(one) for one in estimates(evidence, result.question.alpha)
+        ],
         "reference": [reference.higher, reference.lower],
         "undefined_draws": assessment.undefined,
         "aim": _aim_facts(result, cuts),
@@ -231,26 +395,50 @@ def repetition_facts(result: "Comparison", cuts: Sequence[float] = ()) -> facts.
 
 
 def _aim_facts(result: "Comparison", cuts: Sequence[float]) -> list[facts.AimFacts]:
-    """What the rule `aim` gave weight to, and its margins: means over its blocks by how many rows each tests."""
-    blocks = [one for one in result.notes.get("blocks", ()) if cuts and conforms(one.get("aim"), facts.AimNotes)]
+    """What the rule `aim` gave weight to, and its margins: means over its blocks by how
+    many rows each tests.
+    """
+    blocks = [
+        one
+        for one in result.notes.get("blocks", ())
+        if cuts and conforms(one.get("aim"), facts.AimNotes)
+    ]
     if not blocks:
         return []
     rows = [[*cuts, 1.0][one["block"]] - cuts[one["block"] - 1] for one in blocks]
 
     def mean(part: str, name: str) -> Any:
         values = [one["aim"][part].get(name) for one in blocks]
-        return None if None in values else steady(float(np.average(values, weights=rows)))
+        return (
+            None if None in values else steady(float(np.average(values, weights=rows)))
+        )
 
-    with np.errstate(invalid="ignore", divide="ignore"):  # a group of whom nobody is selected has no mean
+    # a group of whom nobody is selected has no mean
+    with np.errstate(invalid="ignore", divide="ignore"):
         every = list(conditions(result.evidence, result.question.claim))
     found: list[facts.AimFacts] = []
     for name, one in {one.name: one for one in every}.items():
         # Of several utilities or pairs of groups the least, as it was promised.
-        tested = number_or_null(float(np.min([other.margin for other in every if other.name == name])))
+        tested = number_or_null(
+            float(np.min([other.margin for other in every if other.name == name]))
+        )
         weight, promised = mean("weights", name), mean("promised", name)
-        found.append(facts.AimFacts(kind=one.kind, group=one.group, weight=weight, promised=promised, tested=tested))
+        found.append(
+            facts.AimFacts(
+                kind=one.kind,
+                group=one.group,
+                weight=weight,
+                promised=promised,
+                tested=tested,
+            )
+        )
     plain = mean("weights", "prediction")
-    return [*found, facts.AimFacts(kind="prediction", group="", weight=plain, promised=None, tested=None)]
+    return [
+        *found,
+        facts.AimFacts(
+            kind="prediction", group="", weight=plain, promised=None, tested=None
+        ),
+    ]
 
 
 def component_facts(component: Component) -> facts.ComponentFacts:
@@ -268,18 +456,39 @@ def component_facts(component: Component) -> facts.ComponentFacts:
 def _rerun_facts(result: "Audit | Comparison") -> facts.RerunFacts:
     """How another seed would fare, from the audit's own repetitions."""
     p_values = [repetition.p_value for repetition in result.repetitions]
-    risk = _take(facts.RerunFacts, rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha))
-    ranges = {name: [round(end, 6) for end in risk[name]] for name in ("otherwise_range", "share_range")}
-    return risk | {name: round(risk[name], 6) for name in ("otherwise", "share")} | ranges  # type: ignore[no-any-return]
+    risk = _take(
+        facts.RerunFacts,
+        rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha),
+    )
+    ranges = {
+        name: [round(end, 6) for end in risk[name]]
+        for name in ("otherwise_range", "share_range")
+    }
+    return (  # type: ignore[no-any-return]
+        risk | {name: round(risk[name], 6) for name in ("otherwise", "share")} | ranges
+    )
 
 
 def _shortfall_facts(result: "Audit | Comparison", rows: int) -> facts.ShortfallFacts:
-    """The condition that failed in the deciding repetition, whose p-value is the combined one."""
-    repetition = next(repetition for repetition in result.repetitions if repetition.p_value == result.p_value)
-    lack = shortfall(repetition.evidence, repetition.question.claim, repetition.assessment)
+    """The condition that failed in the deciding repetition, whose p-value is the
+    combined one.
+    """
+    repetition = next(
+        repetition
+        for repetition in result.repetitions
+        if repetition.p_value == result.p_value
+    )
+    lack = shortfall(
+        repetition.evidence, repetition.question.claim, repetition.assessment
+    )
     enough = rows_needed(rows, lack.standard_errors, result.level)
-    component, measures = lack.component, {one.label: one for one in repetition.evidence.measures}
-    above = component.kind == "accuracy" and measures[component.measure].higher_is_better
+    component, measures = (
+        lack.component,
+        {one.label: one for one in repetition.evidence.measures},
+    )
+    above = (
+        component.kind == "accuracy" and measures[component.measure].higher_is_better
+    )
     return {
         "repetition": repetition.repetition,
         "kind": component.kind,
@@ -289,7 +498,9 @@ def _shortfall_facts(result: "Audit | Comparison", rows: int) -> facts.Shortfall
         "needed": number_or_null(lack.needed),
         "above": above,
         "standard_errors": _steady(lack.standard_errors),
-        "rows": None if enough is None or enough > MAX_ROWS else int(float(f"{enough:.2g}")),
+        "rows": None
+        if enough is None or enough > MAX_ROWS
+        else int(float(f"{enough:.2g}")),
         "detectable": _steady(detectable(lack.needed, lack.error, result.level, above)),
     }
 
@@ -302,17 +513,29 @@ def _diagnostic_facts(result: "Audit | Comparison") -> facts.DiagnosticFacts:
     """Assumption 3, Theorem 2, Remark 3 and selection rates of the status quo."""
     attributes, census = result.repetitions[0].evidence.attributes, result.census
     levels = range(len(attributes[0].levels))
-    sizes = np.array([float(census.weight[attributes[0].member == g].sum()) for g in levels])
+    sizes = np.array(
+        [float(census.weight[attributes[0].member == g].sum()) for g in levels]
+    )
     eigenvalues, gaps = [], []
     for repetition in result.repetitions:
         number: Any = {"repetition": repetition.repetition}
-        least = smallest_eigenvalues(repetition.evidence, repetition.clusters or repetition.rows)
-        eigenvalues.append(number | {name: steady(value) for name, value in asdict(least).items()})
+        least = smallest_eigenvalues(
+            repetition.evidence, repetition.clusters or repetition.rows
+        )
+        eigenvalues.append(
+            number | {name: steady(value) for name, value in asdict(least).items()}
+        )
         for gap in candidate_gaps(repetition.evidence, result.question.claim):
             found = _fields(gap, measure="utility", attribute="group")
-            gaps.append(number | found | {"standard_errors": _steady(gap.standard_errors)})
-    criteria = welfare([repetition.evidence for repetition in result.repetitions], sizes)
-    rates = selection_rates(attributes, census.rows, census.selected, result.question.selection)
+            gaps.append(
+                number | found | {"standard_errors": _steady(gap.standard_errors)}
+            )
+    criteria = welfare(
+        [repetition.evidence for repetition in result.repetitions], sizes
+    )
+    rates = selection_rates(
+        attributes, census.rows, census.selected, result.question.selection
+    )
     return {
         "eigenvalues": eigenvalues,
         "candidate_gaps": gaps,

@@ -1,4 +1,6 @@
-"""What a candidate's test against the status quo found: the result of `compare`, and of each repetition of `audit`."""
+"""What a candidate's test against the status quo found: the result of `compare`, and of
+each repetition of `audit`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -51,18 +53,22 @@ class Comparison(Result):
     evidence : Evidence
         Sums and draws; every p-value is computed from these.
     counts : CountFacts
-        What was counted in the held-out rows, as plain data that is stored and stated as it is.
+        What was counted in the held-out rows, as plain data that is stored and stated
+        as it is.
     census : Census
         Held-out rows by stratum, and whom the status quo selects of them.
     cautions : tuple of Caution
     repetition : int
         Number of the repetition, from 1; 0 in a plain comparison.
     notes : mapping
-        How the candidate was selected: what the rule says of it, and which constraints it reached. Plain data.
+        How the candidate was selected: what the rule says of it, and which constraints
+        it reached. Plain data.
     data : Fingerprint, str or None
-        The fingerprint of the rows, or how to compute it; None in a repetition, whose audit has it.
+        The fingerprint of the rows, or how to compute it; None in a repetition, whose
+        audit has it.
     counted : Counted or None
-        What the draws were made from; None in a loaded result with too many distinct contributions to keep.
+        What the draws were made from; None in a loaded result with too many distinct
+        contributions to keep.
     """
 
     question: Question
@@ -101,33 +107,65 @@ class Comparison(Result):
         return (self,)
 
     def _own(self) -> tuple[str, dict[str, Any], Sequence[Disparity]]:
-        own = {"rows": self.rows, "clusters": self.clusters, "data_fingerprint": self.data_fingerprint, "seal": None}
-        return "comparison", own, disparities(self.evidence, self.question.claim, self.question.alpha)
+        own = {
+            "rows": self.rows,
+            "clusters": self.clusters,
+            "data_fingerprint": self.data_fingerprint,
+            "seal": None,
+        }
+        return (
+            "comparison",
+            own,
+            disparities(self.evidence, self.question.claim, self.question.alpha),
+        )
 
     def asked(self, question: Question) -> Self:
-        """The same evidence beside another question; draws were corrected for the margin of the first one, if any."""
-        margins = [min(every_delta(one.claim.delta_accuracy), default=0.0) for one in (self.question, question)]
+        """The same evidence beside another question; draws were corrected for the
+        margin of the first one, if any.
+        """
+        margins = [
+            min(every_delta(one.claim.delta_accuracy), default=0.0)
+            for one in (self.question, question)
+        ]
         cautions = self.cautions
         if margins[1] < 0 and margins[0] != margins[1]:
-            text = "these draws were made for a claim without this margin. For rates near 0 or 1 run it again with it."
+            text = (
+                "these draws were made for a claim without this margin. For rates near "
+                "0 or 1 run it again with it."
+            )
             cautions = (*cautions, Caution("margin", text))
         if question.claim.ask != self.question.claim.ask != "both":
-            text = "what is asked now was not looked at for long tails and few rows. Run it again with this question."
+            text = (
+                "what is asked now was not looked at for long tails and few rows. Run "
+                "it again with this question."
+            )
             cautions = (*cautions, Caution("asked later", text))
-        return replace(self, question=question, cautions=cautions, counts={**self.counts, "p_plain": None})
+        return replace(
+            self,
+            question=question,
+            cautions=cautions,
+            counts={**self.counts, "p_plain": None},
+        )
 
     def with_cautions(self, cautions: Sequence[Caution], **others: Any) -> Self:
-        """The same evidence and question with other warnings, or other notes; an assessment that was made is kept."""
+        """The same evidence and question with other warnings, or other notes; an
+        assessment that was made is kept.
+        """
         changed = replace(self, cautions=tuple(cautions), **others)
         if "assessment" in self.__dict__:
             changed.__dict__["assessment"] = self.assessment
         return changed
 
     def save(self, folder: str | Path) -> None:
-        """Keep the result in a folder, draws included; `improvable.load` brings it back."""
+        """Keep the result in a folder, draws included; `improvable.load` brings it
+        back.
+        """
         place = storage.new_folder(folder)
         storage.write_repetition(self, place)
-        told = {"question": self.question.to_dict(), "data_fingerprint": self.data_fingerprint}
+        told = {
+            "question": self.question.to_dict(),
+            "data_fingerprint": self.data_fingerprint,
+        }
         storage.write_json(place / storage.RESULT, kind="comparison", **told)
 
     def stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -139,7 +177,9 @@ class Comparison(Result):
             "counts": self.counts,
             "notes": dict(self.notes),
             "cautions": [asdict(caution) for caution in self.cautions],
-            "attributes": [{"name": one.name, "levels": one.levels} for one in evidence.attributes],
+            "attributes": [
+                {"name": one.name, "levels": one.levels} for one in evidence.attributes
+            ],
             "measures": [asdict(measure) for measure in evidence.measures],
             "accuracy": evidence.accuracy,
             "fairness": evidence.fairness,
@@ -149,11 +189,17 @@ class Comparison(Result):
             "cells": storage.plain_counts(self.counted),
         }
         arrays = {name: getattr(evidence, name) for name in ARRAYS} | vars(self.census)
-        return meta, arrays | {"members": np.stack([attribute.member for attribute in evidence.attributes])}
+        return meta, arrays | {
+            "members": np.stack([attribute.member for attribute in evidence.attributes])
+        }
 
 
-def read_repetition(path: Path, question: Question, backend: Any, run: str | None = None) -> Comparison:
-    """Bring one repetition back; one of a `run` only if it is unchanged and the run's own."""
+def read_repetition(
+    path: Path, question: Question, backend: Any, run: str | None = None
+) -> Comparison:
+    """Bring one repetition back; one of a `run` only if it is unchanged and the run's
+    own.
+    """
     meta, arrays = storage.read_repetition(path, question.seed, run)
     try:
         return _from_stored(meta, arrays, question, backend)
@@ -161,11 +207,19 @@ def read_repetition(path: Path, question: Question, backend: Any, run: str | Non
         raise storage.damaged(path, error) from error
 
 
-def _from_stored(meta: dict[str, Any], arrays: dict[str, Any], question: Question, backend: Any) -> Comparison:
+def _from_stored(
+    meta: dict[str, Any], arrays: dict[str, Any], question: Question, backend: Any
+) -> Comparison:
     """What `Comparison.stored` gave, held to its types, its shapes and itself."""
-    counts, named = meta["counts"], zip(meta["attributes"], arrays["members"], strict=True)
+    counts, named = (
+        meta["counts"],
+        zip(meta["attributes"], arrays["members"], strict=True),
+    )
     evidence = Evidence(
-        attributes=tuple(Attribute(one["name"], tuple(one["levels"]), member) for one, member in named),
+        attributes=tuple(
+            Attribute(one["name"], tuple(one["levels"]), member)
+            for one, member in named
+        ),
         measures=tuple(Measure(**measure) for measure in meta["measures"]),
         accuracy=tuple(meta["accuracy"]),
         fairness=tuple(meta["fairness"]),
@@ -189,7 +243,10 @@ def _from_stored(meta: dict[str, Any], arrays: dict[str, Any], question: Questio
     check_attributes(evidence.attributes)
     if not conforms(counts, CountFacts) or not conforms(result.notes, dict[str, Any]):
         raise TypeError("counts or notes")
-    strata, measures = len(evidence.attributes[0].member), sum(not one.formula for one in evidence.measures)
+    strata, measures = (
+        len(evidence.attributes[0].member),
+        sum(not one.formula for one in evidence.measures),
+    )
     shapes = {
         "sums": (strata, measures, 2, 2),
         "draws": (question.draws, strata, measures, 2, 2),
@@ -198,26 +255,45 @@ def _from_stored(meta: dict[str, Any], arrays: dict[str, Any], question: Questio
     }
     for name, shape in shapes.items():
         kind = "i" if name in ("rows", "selected") else "f"
-        if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
+        if (
+            arrays[name].shape != shape
+            or arrays[name].dtype.kind != kind
+            or not np.isfinite(arrays[name]).all()
+        ):
             raise ValueError(f"{name} of another shape")
     read = [place for one in evidence.measures for _, place in one.reads]
-    there = all(0 <= m < len(evidence.measures) for m in evidence.asked) and all(0 <= m < measures for m in read)
+    there = all(0 <= m < len(evidence.measures) for m in evidence.asked) and all(
+        0 <= m < measures for m in read
+    )
     if not there or not evidence.accuracy:
         raise ValueError("measures that are not there")
     return result
 
 
 def check_attributes(attributes: Sequence[Attribute], least: int = -1) -> None:
-    """Refuse groups that cannot be ours: of another type or shape, named twice, or without a level from `least` up."""
+    """Refuse groups that cannot be ours: of another type or shape, named twice, or
+    without a level from `least` up.
+    """
     for one in attributes:
         check_types(one)
-        shaped = one.member.dtype.kind == "i" and one.member.shape == (attributes[0].member.size,)
+        shaped = one.member.dtype.kind == "i" and one.member.shape == (
+            attributes[0].member.size,
+        )
         known = set(range(least, len(one.levels)))
-        if not shaped or len(set(one.levels)) < len(one.levels) or not set(one.member.tolist()) <= known:
+        if (
+            not shaped
+            or len(set(one.levels)) < len(one.levels)
+            or not set(one.member.tolist()) <= known
+        ):
             raise ValueError("groups of another shape")
 
 
-def finished_repetitions(folder: Path, question: Question, backend: Any, run: str) -> dict[int, Comparison]:
+def finished_repetitions(
+    folder: Path, question: Question, backend: Any, run: str
+) -> dict[int, Comparison]:
     """The repetitions that are already there, whole, and chained to this run."""
-    found = [read_repetition(path, question, backend, run) for path in sorted(folder.glob("repetition-*.npz"))]
+    found = [
+        read_repetition(path, question, backend, run)
+        for path in sorted(folder.glob("repetition-*.npz"))
+    ]
     return {result.repetition: result for result in found}

@@ -1,7 +1,8 @@
 """The types of a result as plain data: the JSON, and the source of every other output.
 
-`docs/generate/schema.py` makes the JSON's schema from these types; `docs/reference/result_words.toml` says what each
-key means. `Annotated` adds the strings to choose from, the limits of a number, or the fewest and most items of a list.
+`docs/generate/schema.py` makes the JSON's schema from these types;
+`docs/reference/result_words.toml` says what each key means. `Annotated` adds the
+strings to choose from, the limits of a number, or the fewest and most items of a list.
 """
 
 from collections.abc import Iterable, Mapping
@@ -100,7 +101,9 @@ class TurnFacts(TypedDict):
 
 
 class AimNotes(TypedDict):
-    """What the rule `aim` notes of a block; a rule of one's own may call another note so."""
+    """What the rule `aim` notes of a block; a rule of one's own may call another note
+    so.
+    """
 
     weights: dict[str, float]
     promised: dict[str, float | None]
@@ -151,7 +154,8 @@ class UnknownFacts(TypedDict):
 
 
 class CountFacts(TypedDict):
-    """What a repetition counts: computed once, by `procedure/evaluate`, and stored, loaded and stated as it is.
+    """What a repetition counts: computed once, by `procedure/evaluate`, and stored,
+    loaded and stated as it is.
 
     A new count is one key here.
     """
@@ -345,7 +349,9 @@ class Facts(TypedDict):
     outcome_range: Annotated[list[float], (2, 2)] | None
     selection: Annotated[str, ("benefit", "burden")]
     group: list[str]
-    assume: Annotated[str | None, ("between", "group only", "probabilities only", "known", None)]
+    assume: Annotated[
+        str | None, ("between", "group only", "probabilities only", "known", None)
+    ]
     unknown_outcomes: float | None
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
@@ -415,23 +421,45 @@ class Facts(TypedDict):
 
 
 def wrong_types(facts: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
-    """Of these keys of somebody's result, those that are required and missing, or not of the type they have here."""
+    """Of these keys of somebody's result, those that are required and missing, or not
+    of the type they have here.
+    """
     hints, required = get_type_hints(Facts), Facts.__required_keys__
-    return [key for key in keys if (key in facts or key in required) and not conforms(facts.get(key), hints[key])]
+    return [
+        key
+        for key in keys
+        if (key in facts or key in required)
+        and not conforms(facts.get(key), hints[key])
+    ]
 
 
 def by_component(facts: Facts) -> list[tuple[ComponentFacts, ...]]:
-    """Every condition of the test with its numbers in every repetition: the one walk over a result's components."""
-    return list(zip(*(repetition["components"] for repetition in facts["repetitions"]), strict=True))
+    """Every condition of the test with its numbers in every repetition: the one walk
+    over a result's components.
+    """
+    return list(
+        zip(
+            *(repetition["components"] for repetition in facts["repetitions"]),
+            strict=True,
+        )
+    )
 
 
 def deciding(facts: Facts) -> RepetitionFacts:
     """The repetition whose p-value is the combined one."""
-    return next(one for one in facts["repetitions"] if one["p_value"] == facts["p_value"])
+    return next(
+        one for one in facts["repetitions"] if one["p_value"] == facts["p_value"]
+    )
 
 
 def estimate_of(facts: Facts, component: ComponentFacts) -> EstimateFacts:
-    """A condition's utility or gap over all repetitions: its mean under either algorithm, with intervals."""
+    """A condition's utility or gap over all repetitions: its mean under either
+    algorithm, with intervals.
+    """
     kind = "utility" if component["kind"] == "accuracy" else "gap"
     wanted = kind, component["utility"], component["group"]
-    return next(one for one in facts["estimates"] if (one["kind"], one["utility"], one["group"]) == wanted)
+    return next(
+        one
+        for one in facts["estimates"]
+        if (one["kind"], one["utility"], one["group"]) == wanted
+    )

@@ -8,7 +8,8 @@ LARGE = 1e15  # from here on a float has fewer digits than its fixed notation wo
 
 
 def p_text(p_value: float, draws: int) -> str:
-    """Format a p-value; where no draw counts it is less than one in `draws`, never zero.
+    """Format a p-value; where no draw counts it is less than one in `draws`, never
+    zero.
 
     >>> p_text(0.0, 10_000), p_text(0.0003, 10_000), p_text(0.25, 10_000)
     ('< 0.0001', '0.0003', '0.2500')
@@ -29,7 +30,8 @@ def p_equals(text: str) -> str:
 
 
 def value_text(value: float | None) -> str:
-    """Format an estimate with enough digits to compare; halves round up, as readers do who check by hand.
+    """Format an estimate with enough digits to compare; halves round up, as readers do
+    who check by hand.
 
     >>> value_text(6.5625), value_text(1234.5678), value_text(-0.0001), value_text(None)
     ('6.563', '1234.6', '0.000', 'none')
@@ -40,7 +42,8 @@ def value_text(value: float | None) -> str:
         return f"{value:.6g}"
     digits = 0 if abs(value) >= 10_000 else 1 if abs(value) >= 100 else 3
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
-    return f"{rounded or abs(rounded):{',' if digits == 0 else ''}f}"  # nothing is minus zero
+    # nothing is minus zero
+    return f"{rounded or abs(rounded):{',' if digits == 0 else ''}f}"
 
 
 def bound_text(value: float | None) -> str:
@@ -54,7 +57,11 @@ def ends_text(low: float | None, high: float | None) -> str:
     >>> ends_text(1.5, 2), ends_text(None, 2), ends_text(None, None)
     ('1.500 to 2.000', 'not bounded to 2.000', 'not bounded')
     """
-    return "not bounded" if low is None and high is None else f"{bound_text(low)} to {bound_text(high)}"
+    return (
+        "not bounded"
+        if low is None and high is None
+        else f"{bound_text(low)} to {bound_text(high)}"
+    )
 
 
 def percent(share: float) -> str:
@@ -67,14 +74,19 @@ def percent(share: float) -> str:
 
 
 def whole_percents(shares: Sequence[float]) -> list[int]:
-    """Shares of a whole in whole percents that add up to 100, by the largest remainders.
+    """Shares of a whole in whole percents that add up to 100, by the largest
+    remainders.
 
     >>> whole_percents([0.476, 0.297, 0.227])
     [47, 30, 23]
     """
     down = [int(100 * share) for share in shares]
-    order = sorted(range(len(down)), key=lambda place: down[place] - 100 * shares[place])
-    return [one + (order.index(place) < 100 - sum(down)) for place, one in enumerate(down)]
+    order = sorted(
+        range(len(down)), key=lambda place: down[place] - 100 * shares[place]
+    )
+    return [
+        one + (order.index(place) < 100 - sum(down)) for place, one in enumerate(down)
+    ]
 
 
 def arrow(shares: Mapping[str, float]) -> str:
@@ -102,5 +114,7 @@ def number_or_null(value: float) -> float | None:
 
 
 def steady(value: float) -> float:
-    """Six digits: the last ones of a variance differ between machines, and a result must not."""
+    """Six digits: the last ones of a variance differ between machines, and a result
+    must not.
+    """
     return float(f"{value:.6g}")

@@ -1,4 +1,6 @@
-"""The sentences of every output: claim, hypotheses, verdict, what it does not say, and what the theory assumes."""
+"""The sentences of every output: claim, hypotheses, verdict, what it does not say, and
+what the theory assumes.
+"""
 
 import math
 from collections.abc import Mapping
@@ -7,11 +9,35 @@ from typing import Any
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.question.claim import delta_in
-from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, RerunFacts, ShortfallFacts, UtilityFacts
-from improvable.results.formatting import arrow, bound_text, capital, confidence, p_equals, p_text, value_text
+from improvable.results.facts import (
+    ComponentFacts,
+    DisparityFacts,
+    Facts,
+    RerunFacts,
+    ShortfallFacts,
+    UtilityFacts,
+)
+from improvable.results.formatting import (
+    arrow,
+    bound_text,
+    capital,
+    confidence,
+    p_equals,
+    p_text,
+    value_text,
+)
 
 SELDOM = 0.01
-COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+COUNTED = {
+    3: "three",
+    4: "four",
+    5: "five",
+    6: "six",
+    7: "seven",
+    8: "eight",
+    9: "nine",
+    10: "ten",
+}
 CORRECTED = {
     "two values": "an outcome of which the sample may show one value only",
     "long tail": "tails that the sample may show in part only",
@@ -32,12 +58,18 @@ CONDITION = {
 
 
 def rows_words(facts: Facts) -> str:
-    return f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
+    return f"{facts['rows']:,} rows" + (
+        f" in {facts['clusters']:,} clusters" if facts["clusters"] else ""
+    )
 
 
 def measure_words(measure: UtilityFacts) -> str:
     """What a utility measures, with the column it reads."""
-    return f"{measure['words']} ({measure['outcome']})" if measure["outcome"] else measure["words"]
+    return (
+        f"{measure['words']} ({measure['outcome']})"
+        if measure["outcome"]
+        else measure["words"]
+    )
 
 
 def utilities_words(measures: list[UtilityFacts]) -> str:
@@ -47,48 +79,79 @@ def utilities_words(measures: list[UtilityFacts]) -> str:
 def gaps_words(measures: list[UtilityFacts]) -> str:
     """What the gaps of several utilities are; a ratio says of which to which."""
     plain = [measure for measure in measures if measure["between"] != "ratio"]
-    ratios = [measure_words(measure) for measure in measures if measure["between"] == "ratio"]
-    out = [f"the difference between groups in {utilities_words(plain)}"] if plain else []
-    return ", and ".join(out + [f"one minus the ratio of the lower to the higher of {words}" for words in ratios])
+    ratios = [
+        measure_words(measure) for measure in measures if measure["between"] == "ratio"
+    ]
+    out = (
+        [f"the difference between groups in {utilities_words(plain)}"] if plain else []
+    )
+    return ", and ".join(
+        out
+        + [
+            f"one minus the ratio of the lower to the higher of {words}"
+            for words in ratios
+        ]
+    )
 
 
 def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> str:
-    """A condition of the test: "accuracy of black", "gap"; with its utility or group column if there are several."""
+    """A condition of the test: "accuracy of black", "gap"; with its utility or group
+    column if there are several.
+    """
     if component["kind"] == "accuracy":
-        name, measures = f"accuracy of {component['group']}", facts["accuracy_utilities"]
+        name, measures = (
+            f"accuracy of {component['group']}",
+            facts["accuracy_utilities"],
+        )
     else:
-        columns = {one["group"] for one in facts["repetitions"][0]["components"] if one["kind"] == "fairness"}
+        columns = {
+            one["group"]
+            for one in facts["repetitions"][0]["components"]
+            if one["kind"] == "fairness"
+        }
         name, measures = "gap", facts["fairness_utilities"]
         name += f" by {component['group']}" if len(columns) > 1 else ""
     return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
 def candidate_words(facts: Facts) -> str:
-    """What an audit tests, exactly: forward it is a mixture, which is an algorithm like any other."""
+    """What an audit tests, exactly: forward it is a mixture, which is an algorithm like
+    any other.
+    """
     *earlier, last = map(_share, facts["blocks"]["cuts"])
     if not earlier:
         return f"The candidate is what the rule found on {last} of the rows."
     return (
-        f"The candidate is the mixture of what the rule found on {', '.join(earlier)} and {last} of the rows, each "
-        "with the share of rows that it decided for."
+        f"The candidate is the mixture of what the rule found on {', '.join(earlier)} "
+        f"and {last} of the rows, each with the share of rows that it decided for."
     )
 
 
 def scheme_words(facts: Facts) -> str:
-    """How a repetition uses the rows; and, where data are small, what the first block grew for."""
+    """How a repetition uses the rows; and, where data are small, what the first block
+    grew for.
+    """
     cuts, grown = facts["blocks"]["cuts"], facts["blocks"]["grown_for"]
     if facts["scheme"] == "split":
-        return f"Split: a rule learns from {_share(cuts[0])} of the rows and is tested on the others."
+        return (
+            f"Split: a rule learns from {_share(cuts[0])} of the rows and is tested on "
+            "the others."
+        )
     if len(cuts) == 1:
         return (
-            f"Forward, with too few rows for blocks (the first must hold {grown}): half of the rows teach and the "
-            "others are tested, as in the paper's split."
+            f"Forward, with too few rows for blocks (the first must hold {grown}): "
+            "half of the rows teach and the others are tested, as in the paper's split."
         )
     blocks = (
-        f"Forward: the first {_share(cuts[0])} of the rows, in random order, only teach; each of {len(cuts)} later "
-        "blocks is tested by what the rows before it taught."
+        f"Forward: the first {_share(cuts[0])} of the rows, in random order, only "
+        f"teach; each of {len(cuts)} later blocks is tested by what the rows before it "
+        "taught."
     )
-    return blocks if grown is None else f"{blocks} The first block grew so that it holds {grown}."
+    return (
+        blocks
+        if grown is None
+        else f"{blocks} The first block grew so that it holds {grown}."
+    )
 
 
 def _share(share: float) -> str:
@@ -96,9 +159,13 @@ def _share(share: float) -> str:
 
 
 def seal_words(facts: Mapping[str, Any]) -> str:
-    """Whether the order of the rows, or the question, could have been chosen after looking."""
+    """Whether the order of the rows, or the question, could have been chosen after
+    looking.
+    """
     if facts.get("asked_again"):
-        return "Asked of a finished run: this question is not the one that was declared."
+        return (
+            "Asked of a finished run: this question is not the one that was declared."
+        )
     challenge, seal = facts.get("challenge"), facts.get("seal")
     if challenge is None:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
@@ -116,23 +183,39 @@ def claim_words(facts: Facts) -> str:
         than = " than under the status quo" if len(conditions) > 1 else ""
         return f"with which {', and '.join(conditions)}{than}"
     joined = ", and " if any("," in one for one in conditions) else " and "
-    return f"that {joined.join(one.removeprefix('it ') for one in conditions)} than the status quo"
+    return (
+        f"that {joined.join(one.removeprefix('it ') for one in conditions)} than the "
+        "status quo"
+    )
 
 
 def claim_conditions(facts: Facts) -> list[str]:
     """The conditions asked for, each as a clause about the candidate."""
     clauses = {"accuracy": _accuracy_clause, "fairness": _gap_clause}
-    return [clause(facts) for kind, clause in clauses.items() if facts["ask"] in ("both", kind)]
+    return [
+        clause(facts)
+        for kind, clause in clauses.items()
+        if facts["ask"] in ("both", kind)
+    ]
 
 
 def _accuracy_clause(facts: Facts) -> str:
-    """What the candidate is to be, each utility by itself where claims differ; or the margin of non-inferiority."""
+    """What the candidate is to be, each utility by itself where claims differ; or the
+    margin of non-inferiority.
+    """
     form, overall = facts["form"], facts["overall"]
     if facts["no_worse"] is not None:
         amount = _amount(facts["no_worse"], form)
         if overall is None:
-            return f"no group loses more than {amount} of {'its ' if form == 'ratio' else ''}accuracy"
-        whose = "overall accuracy" if overall == "population" else "the weighted mean of the groups' accuracies"
+            return (
+                f"no group loses more than {amount} of "
+                f"{'its ' if form == 'ratio' else ''}accuracy"
+            )
+        whose = (
+            "overall accuracy"
+            if overall == "population"
+            else "the weighted mean of the groups' accuracies"
+        )
         return f"{whose} falls by no more than {amount}"
 
     def size(delta: float) -> str:
@@ -140,47 +223,93 @@ def _accuracy_clause(facts: Facts) -> str:
         return "more accurate" if delta == 0 else f"{way} {_amount(delta, form)}"
 
     def claim(deltas: float | Mapping[str, float]) -> str:
-        by_group = deltas if isinstance(deltas, Mapping) else dict.fromkeys(facts["groups"], deltas)
+        by_group = (
+            deltas
+            if isinstance(deltas, Mapping)
+            else dict.fromkeys(facts["groups"], deltas)
+        )
         first = size(next(iter(by_group.values())))
         if overall is not None:
-            return f"{first} {'overall' if overall == 'population' else 'in the weighted mean of the groups'}"
+            return (
+                f"{first} "
+                f"{'overall' if overall == 'population' else 'in the weighted mean of the groups'}"  # noqa: E501
+            )
         if len(set(by_group.values())) == 1:
             return f"{first} for every group"
-        return " and ".join(f"{size(delta)} for {group}" for group, delta in by_group.items())
+        return " and ".join(
+            f"{size(delta)} for {group}" for group, delta in by_group.items()
+        )
 
     labels = [utility["name"] for utility in facts["accuracy_utilities"]]
-    claims = {label: claim(delta_in(facts["delta_accuracy"], label)) for label in labels}
+    claims = {
+        label: claim(delta_in(facts["delta_accuracy"], label)) for label in labels
+    }
     if len(set(claims.values())) == 1:
         return f"it is {claims[labels[0]]}"
-    return "it is " + ", and ".join(f"{said} in {label}" for label, said in claims.items())
+    return "it is " + ", and ".join(
+        f"{said} in {label}" for label, said in claims.items()
+    )
 
 
 def _gap_clause(facts: Facts) -> str:
-    """What is claimed of the gap: "it has a smaller gap between groups" or, beside a margin, a clause of its own."""
+    """What is claimed of the gap: "it has a smaller gap between groups" or, beside a
+    margin, a clause of its own.
+    """
     deltas, protected = facts["delta_fairness"], facts["protected"]
-    where = f"to the disadvantage of {' and '.join(protected)}" if protected else "between groups"
+    where = (
+        f"to the disadvantage of {' and '.join(protected)}"
+        if protected
+        else "between groups"
+    )
     # There is one delta for all utilities, or one for each.
     own, of_it = [], []
-    for label, delta in deltas.items() if isinstance(deltas, Mapping) else [("", deltas)]:
+    for label, delta in (
+        deltas.items() if isinstance(deltas, Mapping) else [("", deltas)]
+    ):
         place = f"{where} in {label}" if label else where
-        size = f"{'smaller by over' if delta > 0 else 'wider by no more than'} {_amount(delta, facts['form'])}"
+        size = (
+            f"{'smaller by over' if delta > 0 else 'wider by no more than'} "
+            f"{_amount(delta, facts['form'])}"
+        )
         own.append(f"the gap {place} is {'smaller' if delta == 0 else size}")
-        of_it.append(f"a smaller gap {place}" if delta == 0 else f"a gap {place} {size}")
-    return f"it has {' and '.join(of_it)}" if facts["no_worse"] is None else " and ".join(own)
+        of_it.append(
+            f"a smaller gap {place}" if delta == 0 else f"a gap {place} {size}"
+        )
+    return (
+        f"it has {' and '.join(of_it)}"
+        if facts["no_worse"] is None
+        else " and ".join(own)
+    )
 
 
 def _amount(delta: float, form: str) -> str:
-    return f"{abs(delta):.4g}" if form == "difference" else f"{abs(delta):.4%}".rstrip("0%").rstrip(".") + "%"
+    return (
+        f"{abs(delta):.4g}"
+        if form == "difference"
+        else f"{abs(delta):.4%}".rstrip("0%").rstrip(".") + "%"
+    )
 
 
 def null_hypothesis(facts: Facts) -> str:
     if facts["kind"] == "comparison":
         conditions = claim_conditions(facts)
-        fails = "at least one of these conditions" if len(conditions) > 1 else "this condition"
-        return f"Compared with the status quo, the candidate fails {fails}: {'; '.join(conditions)}."
-    claim, found = claim_words(facts), f"algorithm that the rule '{facts['rule']}' can find"
+        fails = (
+            "at least one of these conditions"
+            if len(conditions) > 1
+            else "this condition"
+        )
+        return (
+            f"Compared with the status quo, the candidate fails {fails}: "
+            f"{'; '.join(conditions)}."
+        )
+    claim, found = (
+        claim_words(facts),
+        f"algorithm that the rule '{facts['rule']}' can find",
+    )
     return (
-        f"No {found} {claim.removeprefix('that ')}." if facts["no_worse"] is None else f"There is no {found} {claim}."
+        f"No {found} {claim.removeprefix('that ')}."
+        if facts["no_worse"] is None
+        else f"There is no {found} {claim}."
     )
 
 
@@ -188,54 +317,92 @@ def alternative_hypothesis(facts: Facts) -> str:
     claim = claim_words(facts)
     if facts["kind"] == "audit":
         return f"The rule '{facts['rule']}' can find an algorithm {claim}."
-    return f"The candidate {claim.removeprefix('that ') if facts['no_worse'] is None else f'is one {claim}'}."
+    return (
+        "The candidate "
+        f"{claim.removeprefix('that ') if facts['no_worse'] is None else f'is one {claim}'}"  # noqa: E501
+        "."
+    )
 
 
 def verdict(facts: Facts) -> str:
-    """What was found: in plain words, then as statisticians say it, then how firm it is."""
-    said = (plain_verdict, at_most_words, decision, shortfall_words, tipping_words, rerun_words)
+    """What was found: in plain words, then as statisticians say it, then how firm it
+    is.
+    """
+    said = (
+        plain_verdict,
+        at_most_words,
+        decision,
+        shortfall_words,
+        tipping_words,
+        rerun_words,
+    )
     return " ".join(filter(None, (say(facts) for say in said)))
 
 
 def tipping_words(facts: Facts) -> str:
-    """How far what is not known may be from what is assumed before nothing is shown any more; empty if all is known."""
+    """How far what is not known may be from what is assumed before nothing is shown any
+    more; empty if all is known.
+    """
     return " ".join(filter(None, (membership_words(facts), unknown_words(facts))))
 
 
 def membership_words(facts: Facts) -> str:
-    """How far memberships may depart from probabilities; empty if nothing is shown, or groups are known."""
-    curve, point, benchmark = facts["tipping_curve"], facts["tipping_point"], facts["tipping_benchmark"]
+    """How far memberships may depart from probabilities; empty if nothing is shown, or
+    groups are known.
+    """
+    curve, point, benchmark = (
+        facts["tipping_curve"],
+        facts["tipping_point"],
+        facts["tipping_benchmark"],
+    )
     if not facts["reject"] or not curve:
         return ""
     if point is None:
-        return "Weighted by probability, even memberships that follow the probabilities exactly do not show it."
+        return (
+            "Weighted by probability, even memberships that follow the probabilities "
+            "exactly do not show it."
+        )
     most, told = "at least " if point == curve[-1]["gamma"] else "", ""
     if benchmark is not None:
         more = "more" if point > benchmark["factor"] else "no more"
-        told = f" That is {more} than what {benchmark['what']} tells about the group ({benchmark['factor']:.2f})."
+        told = (
+            f" That is {more} than what {benchmark['what']} tells about the group "
+            f"({benchmark['factor']:.2f})."
+        )
     return (
-        f"Weighted by probability, it stays shown in the worst case as long as what is measured changes the odds of "
-        f"being in a group by no more than a factor of {most}{point:g} beyond the probabilities." + told
-    )
+        "Weighted by probability, it stays shown in the worst case as long as what is "
+        "measured changes the odds of being in a group by no more than a factor of "
+        f"{most}{point:g} beyond the probabilities."
+    ) + told
 
 
 def unknown_words(facts: Facts) -> str:
-    """Of how many whom the candidate selects nobody has seen the outcome, and how far that may be from the model."""
+    """Of how many whom the candidate selects nobody has seen the outcome, and how far
+    that may be from the model.
+    """
     unknown = facts["unknown"]
     if unknown is None:
         return ""
-    shares = ", ".join(f"{share or 0:.0%} of {group}" for group, share in unknown["selected"].items())
-    said = f"Of those whom the candidate selects, nobody has seen the outcome of {shares}; it counts at its worst."
+    shares = ", ".join(
+        f"{share or 0:.0%} of {group}" for group, share in unknown["selected"].items()
+    )
+    said = (
+        "Of those whom the candidate selects, nobody has seen the outcome of "
+        f"{shares}; it counts at its worst."
+    )
     if not facts["reject"] or unknown["last_delta"] is None:
         return said
     return (
-        f"{said} It stays shown if their mean outcome differs by up to {unknown['last_delta']:.2g} from that of people "
-        f"seen with the same features; among people who were seen, strata differ by {unknown['benchmark']:.2g}."
+        f"{said} It stays shown if their mean outcome differs by up to "
+        f"{unknown['last_delta']:.2g} from that of people seen with the same features; "
+        f"among people who were seen, strata differ by {unknown['benchmark']:.2g}."
     )
 
 
 def answer_words(facts: Facts) -> str:
-    """The answer in a few words: "not shown" says how much is ruled out, or that rows are too few to tell."""
+    """The answer in a few words: "not shown" says how much is ruled out, or that rows
+    are too few to tell.
+    """
     if facts["reject"]:
         return "Yes: shown"
     size = facts["at_most"][0]["size"]
@@ -243,18 +410,26 @@ def answer_words(facts: Facts) -> str:
 
 
 def at_most_words(facts: Facts) -> str:
-    """How large an improvement is ruled out, beside a verdict of not shown; empty after a rejection."""
+    """How large an improvement is ruled out, beside a verdict of not shown; empty after
+    a rejection.
+    """
     return "" if facts["reject"] else facts["at_most"][0]["words"]
 
 
 def verdict_line(facts: Facts) -> str:
     """What was found, in one sentence with its p-value."""
-    return f"{plain_verdict(facts).rstrip('.')} ({p_equals(facts['p_value_text'])}, {p_side(facts)})."
+    return (
+        f"{plain_verdict(facts).rstrip('.')} ({p_equals(facts['p_value_text'])}, "
+        f"{p_side(facts)})."
+    )
 
 
 def plain_verdict(facts: Facts) -> str:
     claim = alternative_hypothesis(facts)
-    return f"{'Shown:' if facts['reject'] else 'It is not shown that'} {claim[:1].lower()}{claim[1:]}"
+    return (
+        f"{'Shown:' if facts['reject'] else 'It is not shown that'} "
+        f"{claim[:1].lower()}{claim[1:]}"
+    )
 
 
 def p_side(facts: Facts) -> str:
@@ -263,31 +438,47 @@ def p_side(facts: Facts) -> str:
 
 
 def decision(facts: Facts) -> str:
-    """The decision as statisticians say it, with the p-value and what it must be below."""
+    """The decision as statisticians say it, with the p-value and what it must be
+    below.
+    """
     repetitions, p = len(facts["repetitions"]), p_equals(facts["p_value_text"])
     p = f"lower median {p} of {repetitions} repetitions" if repetitions > 1 else p
     half = " = alpha / 2" if facts["threshold"] < facts["alpha"] else ""
-    return f"{'' if facts['reject'] else 'NOT '}REJECTED at level {facts['alpha']:.4g} ({p}, {p_side(facts)}{half})."
+    return (
+        f"{'' if facts['reject'] else 'NOT '}REJECTED at level {facts['alpha']:.4g} "
+        f"({p}, {p_side(facts)}{half})."
+    )
 
 
 def rerun_words(facts: Facts) -> str:
-    """Whether the repetitions agree, and the range of how often another seed would decide otherwise."""
+    """Whether the repetitions agree, and the range of how often another seed would
+    decide otherwise.
+    """
     rerun = facts["rerun"]
     # A run that was given a challenge has no seed of its own.
     source = "another seed" if facts.get("challenge") is None else "another challenge"
     if rerun is None:
-        single = f"One repetition cannot tell whether {source} would decide otherwise. Make several."
+        single = (
+            f"One repetition cannot tell whether {source} would decide otherwise. Make "
+            "several."
+        )
         return single if facts["kind"] == "audit" else ""
     count, chance = rerun["repetitions"], rerun_range(rerun)
     every = "Both" if count == 2 else f"All {COUNTED.get(count, count)}"
-    agree = f"{every} repetitions agree; {source}" if rerun["rejecting"] in (0, count) else source.capitalize()
+    agree = (
+        f"{every} repetitions agree; {source}"
+        if rerun["rejecting"] in (0, count)
+        else source.capitalize()
+    )
     if rerun["otherwise_range"][1] < SELDOM:
         return f"{agree} would hardly decide otherwise ({chance})."
     return f"{agree} would decide otherwise with probability {chance}."
 
 
 def rerun_range(rerun: RerunFacts) -> str:
-    """The 90% interval of the probability that a rerun decides otherwise, in whole percent, rounded outward."""
+    """The 90% interval of the probability that a rerun decides otherwise, in whole
+    percent, rounded outward.
+    """
     low, high = (round(100 * end, 4) for end in rerun["otherwise_range"])
     if high < 100 * SELDOM:
         return f"under {100 * SELDOM:g}%"
@@ -296,32 +487,56 @@ def rerun_range(rerun: RerunFacts) -> str:
 
 
 def shortfall_words(facts: Facts) -> str:
-    """Which condition failed, by how much, and about how many rows would be needed; empty after a rejection."""
+    """Which condition failed, by how much, and about how many rows would be needed;
+    empty after a rejection.
+    """
     lack = facts["shortfall"]
     if lack is None:
         return ""
-    name, errors, reach = component_name(lack, facts), lack["standard_errors"], lack["detectable"]
-    where = f"In the deciding repetition ({lack['repetition']}) the" if len(facts["repetitions"]) > 1 else "The"
+    name, errors, reach = (
+        component_name(lack, facts),
+        lack["standard_errors"],
+        lack["detectable"],
+    )
+    where = (
+        f"In the deciding repetition ({lack['repetition']}) the"
+        if len(facts["repetitions"]) > 1
+        else "The"
+    )
     if errors is None or lack["candidate"] is None or lack["needed"] is None:
         return f"{where} {name} could not be tested, so its p-value is 1."
     side, least = ("above", "at least") if lack["above"] else ("below", "at most")
     needed = value_text(lack["needed"])
     if errors > 0:
         far = f"only {errors:.1f} standard errors {side} {needed}"
-        rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
+        rows = (
+            "more rows than anyone has"
+            if lack["rows"] is None
+            else f"about {lack['rows']:,} rows"
+        )
         then = f"{rows} would show it with probability 0.8"
     else:
-        far = f"{abs(errors):.1f} standard errors on the wrong side of the {needed} that it had to be {side}"
+        far = (
+            f"{abs(errors):.1f} standard errors on the wrong side of the {needed} that "
+            f"it had to be {side}"
+        )
         then = "more rows would not show it"
-    # The smallest improvement that these rows would have shown says what "not shown" is worth.
+    # The smallest improvement that these rows would have shown says what "not shown" is
+    # worth.
     worth = (
-        f"With these rows {_test(facts)} could have shown, with probability 0.8, a candidate whose {name} is "
-        f"{least} {value_text(reach)}."
+        f"With these rows {_test(facts)} could have shown, with probability 0.8, a "
+        f"candidate whose {name} is {least} {value_text(reach)}."
     )
     if lack["kind"] == "fairness" and reach is not None and reach <= 0:
-        worth = "With these rows, not even a gap of zero would have been shown with probability 0.8."
+        worth = (
+            "With these rows, not even a gap of zero would have been shown with "
+            "probability 0.8."
+        )
     value = value_text(lack["candidate"])
-    return f"{where} {name} fell short: it is {value}, {far}; if that estimate is right, {then}. {worth}"
+    return (
+        f"{where} {name} fell short: it is {value}, {far}; if that estimate is right, "
+        f"{then}. {worth}"
+    )
 
 
 def _test(facts: Facts) -> str:
@@ -330,7 +545,10 @@ def _test(facts: Facts) -> str:
 
 def limits(facts: Facts) -> str:
     """What the verdict does not say; part of every output."""
-    yes = f"{error_words(facts)} Yes does not say that the status quo is unlawful, or what should replace it."
+    yes = (
+        f"{error_words(facts)} Yes does not say that the status quo is unlawful, or "
+        "what should replace it."
+    )
     return yes if facts["reject"] else limits_of_not_rejecting(facts)
 
 
@@ -341,13 +559,17 @@ def error_words(facts: Facts) -> str:
         given.append("unknown outcomes are within what was assumed of them")
     if_so = f", if {', and '.join(given)}" if given else ""
     return (
-        f"If there were no such improvement, {_test(facts)} would say yes at most {100 * facts['alpha']:g}% of the "
-        f"time{if_so}: proven for large samples, simulated for small ones."
+        f"If there were no such improvement, {_test(facts)} would say yes at most "
+        f"{100 * facts['alpha']:g}% of the time{if_so}: proven for large samples, "
+        "simulated for small ones."
     )
 
 
 def limits_of_not_rejecting(facts: Facts) -> str:
-    unknown = "nothing better exists: another rule, other features, or more rows may find an improvement"
+    unknown = (
+        "nothing better exists: another rule, other features, or more rows may find an "
+        "improvement"
+    )
     if facts["kind"] == "comparison":
         unknown = "the candidate is no better: there may be too few rows to show it"
     return f"Not rejecting is no proof that {unknown}."
@@ -355,17 +577,26 @@ def limits_of_not_rejecting(facts: Facts) -> str:
 
 def harm_words(gap: DisparityFacts, facts: Facts) -> str:
     """Which group is worse off under the status quo, and in which sense."""
-    measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
+    measure = next(
+        one for one in facts["fairness_utilities"] if one["name"] == gap["utility"]
+    )
     sense = f", {measure['sense']}" if measure["sense"] else ""
     return (
-        f"Under the status quo {gap['worse_off']} is worse off than {gap['better_off']}: {measure_words(measure)} is "
-        f"{measure['worse_off']} for {gap['worse_off']}{sense} (selection is a {facts['selection']})."
+        f"Under the status quo {gap['worse_off']} is worse off than "
+        f"{gap['better_off']}: {measure_words(measure)} is {measure['worse_off']} for "
+        f"{gap['worse_off']}{sense} (selection is a {facts['selection']})."
     )
 
 
 def gap_interval(gap: DisparityFacts, facts: Facts) -> str:
-    """The interval of the status quo's gap, and what it allows for where there were more than two groups."""
-    groups = [rate for rate in facts["diagnostics"]["selection_rates"] if rate["attribute"] == gap["group"]]
+    """The interval of the status quo's gap, and what it allows for where there were
+    more than two groups.
+    """
+    groups = [
+        rate
+        for rate in facts["diagnostics"]["selection_rates"]
+        if rate["attribute"] == gap["group"]
+    ]
     chosen = ", which allows for how these two were chosen" if len(groups) > 2 else ""
     low, high = map(bound_text, gap["interval"])
     return f"{confidence(facts['alpha'])} interval {low} to {high}{chosen}"
@@ -382,53 +613,83 @@ def other_statistic(facts: Facts) -> str:
 
 
 def rates_words(facts: Facts) -> str:
-    """That selection rates point to another group than the gap does, where they do; else nothing.
+    """That selection rates point to another group than the gap does, where they do;
+    else nothing.
 
-    Of a group column's groups the rates point to the one farthest from the best off, if it is below four fifths.
+    Of a group column's groups the rates point to the one farthest from the best off, if
+    it is below four fifths.
     """
     rates = facts["diagnostics"]["selection_rates"]
     for attribute in dict.fromkeys(rate["attribute"] for rate in rates):
         mine = [rate for rate in rates if rate["attribute"] == attribute]
-        worse = sorted({gap["worse_off"] for gap in facts["disparities"] if gap["group"] == attribute})
-        flagged = [(rate["ratio"], rate["group"]) for rate in mine if rate["below_four_fifths"]]
+        worse = sorted(
+            {
+                gap["worse_off"]
+                for gap in facts["disparities"]
+                if gap["group"] == attribute
+            }
+        )
+        flagged = [
+            (rate["ratio"], rate["group"]) for rate in mine if rate["below_four_fifths"]
+        ]
         farthest = [group for ratio, group in flagged if ratio == min(flagged)[0]]
         if not farthest or {*worse} & {*farthest}:
             continue
-        how = {"benefit": ("less", "least"), "burden": ("more", "most")}[facts["selection"]][len(mine) > 2]
+        how = {"benefit": ("less", "least"), "burden": ("more", "most")}[
+            facts["selection"]
+        ][len(mine) > 2]
         are, also = ("is" if len(names) == 1 else "are" for names in (farthest, worse))
         return (
-            f"Selection rates and the gap point to different groups: {' and '.join(farthest)} {are} selected {how} "
-            f"often, but by what the gap measures {' and '.join(worse)} {also} worse off. Rates do not look at the "
-            "outcome."
+            "Selection rates and the gap point to different groups: "
+            f"{' and '.join(farthest)} {are} selected {how} often, but by what the gap "
+            f"measures {' and '.join(worse)} {also} worse off. Rates do not look at "
+            "the outcome."
         )
     return ""
 
 
 def shares_words(facts: Facts) -> str:
-    """Whom either algorithm selects of the test rows, overall and by group, as means over repetitions; "" of prices."""
+    """Whom either algorithm selects of the test rows, overall and by group, as means
+    over repetitions; "" of prices.
+    """
     shares = facts["selected_shares"]
     if shares is None:
         return ""
     before, after = arrow(shares[EVERYONE]).split(" → ")
-    by_group = ", ".join(f"{group} {arrow(shares[group]).replace('→', '->')}" for group in facts["groups"])
-    return f"Selected: status quo {before}, candidate {after} of test rows ({by_group})."
+    by_group = ", ".join(
+        f"{group} {arrow(shares[group]).replace('→', '->')}"
+        for group in facts["groups"]
+    )
+    return (
+        f"Selected: status quo {before}, candidate {after} of test rows ({by_group})."
+    )
 
 
 def effective_words(facts: Facts) -> str:
-    """What weighted rows are worth in rows of equal weight, the least of all repetitions; "" without weights."""
+    """What weighted rows are worth in rows of equal weight, the least of all
+    repetitions; "" without weights.
+    """
     if not facts["weight"]:
         return ""
     least = []
     for group in facts["groups"]:
-        before, after = (min(one["effective_rows"][group][name] for one in facts["repetitions"]) for name in ALGORITHMS)
+        before, after = (
+            min(one["effective_rows"][group][name] for one in facts["repetitions"])
+            for name in ALGORITHMS
+        )
         least.append(f"{group} {before:.1f} → {after:.1f}")
     fewest = ", the fewest in any repetition" if len(facts["repetitions"]) > 1 else ""
     kish = f"Kish's effective number; status quo → candidate{fewest}"
-    return f"What weighted rows are worth in rows of equal weight ({kish}): {', '.join(least)}."
+    return (
+        f"What weighted rows are worth in rows of equal weight ({kish}): "
+        f"{', '.join(least)}."
+    )
 
 
 def differing_words(facts: Facts) -> str:
-    """In how many rows of each group the algorithms differ, the fewest of all repetitions; "" where nobody counted."""
+    """In how many rows of each group the algorithms differ, the fewest of all
+    repetitions; "" where nobody counted.
+    """
     found = [repetition["differing_rows"] for repetition in facts["repetitions"]]
     if not all(found):
         return ""
@@ -438,59 +699,103 @@ def differing_words(facts: Facts) -> str:
         worth = ""
         if least["effective"] < 0.995 * least["rows"]:
             worth = f" ({least['effective']:,.0f})"
-            alike = "rows of equal weight" if facts["cluster"] is None else "clusters of equal size"
+            alike = (
+                "rows of equal weight"
+                if facts["cluster"] is None
+                else "clusters of equal size"
+            )
             explained = f"; in parentheses what these are worth in {alike}"
         said.append(f"{least['rows']:,.0f} of {group}{worth}")
     fewest = ", in the repetition with the fewest" if len(found) > 1 else ""
-    return f"The two algorithms differ in these rows{fewest}: {', '.join(said)}{explained}."
+    return (
+        f"The two algorithms differ in these rows{fewest}: "
+        f"{', '.join(said)}{explained}."
+    )
 
 
 def corrections_words(facts: Facts) -> str:
-    """What draws are corrected for, and the p-value without; "" where they are the paper's."""
+    """What draws are corrected for, and the p-value without; "" where they are the
+    paper's.
+    """
     if facts["p_plain"] is None:
         return ""
-    why = dict.fromkeys(one["why"] for repetition in facts["repetitions"] for one in repetition["corrections"])
+    why = dict.fromkeys(
+        one["why"]
+        for repetition in facts["repetitions"]
+        for one in repetition["corrections"]
+    )
     plain = p_equals(p_text(facts["p_plain"], facts["draws"]))
-    return f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. Without corrections: {plain}."
+    return (
+        f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. "
+        f"Without corrections: {plain}."
+    )
 
 
 def conditions_words(facts: Facts) -> str:
-    """Whether the theory's conditions hold: Assumption 3, and Theorem 2's distance of the gap from zero."""
+    """Whether the theory's conditions hold: Assumption 3, and Theorem 2's distance of
+    the gap from zero.
+    """
     diagnostics, repetitions = facts["diagnostics"], len(facts["repetitions"])
     least = min(one["correlation"] for one in diagnostics["eigenvalues"])
     first = f"Smallest eigenvalue: {least:.3g} (Assumption 3 needs it above 0)."
     if facts["ask"] == "accuracy":
         return first
     gaps = diagnostics["candidate_gaps"]
-    known = [gap["standard_errors"] for gap in gaps if gap["standard_errors"] is not None]
+    known = [
+        gap["standard_errors"] for gap in gaps if gap["standard_errors"] is not None
+    ]
     near = len({gap["repetition"] for gap in gaps if gap["near_zero"]})
     if not known:
         return f"{first} The candidate's gap has no standard error."
     if not near:
         at_least = "at least " if len(known) > 1 else ""
-        return f"{first} The candidate's gap is {at_least}{min(known):.1f} standard errors from zero (Theorem 2)."
+        return (
+            f"{first} The candidate's gap is {at_least}{min(known):.1f} standard "
+            "errors from zero (Theorem 2)."
+        )
     where = f"In {near} of {repetitions} repetitions the" if repetitions > 1 else "The"
-    decides = "the signed one decides here" if facts["gap_statistic"] == "signed" else "rely on the signed one"
+    decides = (
+        "the signed one decides here"
+        if facts["gap_statistic"] == "signed"
+        else "rely on the signed one"
+    )
     return (
-        f"{first} {where} candidate's gap is within {NEAR_ZERO:g} standard errors of zero, where the absolute gap "
-        f"statistic may claim too much (Theorem 2); {decides}."
+        f"{first} {where} candidate's gap is within {NEAR_ZERO:g} standard errors of "
+        "zero, where the absolute gap statistic may claim too much (Theorem 2); "
+        f"{decides}."
     )
 
 
 def welfare_words(facts: Facts) -> str:
-    """Both welfare criteria under both algorithms, of the first accuracy utility (Remark 3)."""
+    """Both welfare criteria under both algorithms, of the first accuracy utility
+    (Remark 3).
+    """
     first = facts["accuracy_utilities"][0]["name"]
     told = [
-        f"{one['criterion']} {value_text(one['status_quo'])} and {value_text(one['candidate'])}"
+        (
+            f"{one['criterion']} {value_text(one['status_quo'])} and "
+            f"{value_text(one['candidate'])}"
+        )
         for one in facts["diagnostics"]["welfare"]
-        if one["utility"] == first and (one["status_quo"] is not None or one["candidate"] is not None)
+        if one["utility"] == first
+        and (one["status_quo"] is not None or one["candidate"] is not None)
     ]
-    return f"Welfare under status quo and candidate: {', '.join(told)} (Remark 3)." if told else ""
+    return (
+        f"Welfare under status quo and candidate: {', '.join(told)} (Remark 3)."
+        if told
+        else ""
+    )
 
 
 def draws_text(facts: Mapping[str, Any]) -> str:
-    kinds = {"bootstrap": "bootstrap draws", "delta": "draws from the normal limit (method 'delta')"}
-    return f"{facts['draws']:,} {kinds.get(facts['method'], 'draws, from the bootstrap or from its normal limit')}"
+    kinds = {
+        "bootstrap": "bootstrap draws",
+        "delta": "draws from the normal limit (method 'delta')",
+    }
+    return (
+        f"{facts['draws']:,} "
+        f"{kinds.get(facts['method'], 'draws, from the bootstrap or from its normal limit')}"  # noqa: E501
+    )
 
 
 def training_text(facts: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Protocols as TOML files, and seals.
 
-A seal binds a protocol to data before the audit runs, and the order of rows to a challenge from the other side.
+A seal binds a protocol to data before the audit runs, and the order of rows to a
+challenge from the other side.
 """
 
 import json
@@ -16,7 +17,12 @@ from improvable.errors import OptionError, StorageError
 from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.question.challenge import parse_source
 from improvable.question.options import SECTIONS, check_types
-from improvable.question.protocol import Declaration, declare, digest_of, from_declaration
+from improvable.question.protocol import (
+    Declaration,
+    declare,
+    digest_of,
+    from_declaration,
+)
 from improvable.question.settings import Settings
 from improvable.results.storage import PACKAGES, read_json, versions, write_json
 from improvable.trust.ledger import hash_of, now
@@ -29,7 +35,9 @@ HEAD = """\
 
 
 def read_protocol(path: str | Path) -> Declaration:
-    """Read a protocol and check it; unknown or contradictory keys are errors with the nearest valid one."""
+    """Read a protocol and check it; unknown or contradictory keys are errors with the
+    nearest valid one.
+    """
     place = Path(path)
     try:
         declared: Declaration = tomllib.loads(read_bytes(place).decode())
@@ -37,9 +45,13 @@ def read_protocol(path: str | Path) -> Declaration:
         hint = nearest_file(place, ".toml", "Write one with improvable init.")
         raise OptionError(f"there is no protocol '{place}'.", hint) from error
     except (OSError, UnicodeDecodeError, ReceivedError, RecursionError) as error:
-        raise StorageError(f"'{place}' cannot be read.", "It must be a text file.") from error
+        raise StorageError(
+            f"'{place}' cannot be read.", "It must be a text file."
+        ) from error
     except tomllib.TOMLDecodeError as error:
-        raise OptionError(f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Fix that line.") from error
+        raise OptionError(
+            f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Fix that line."
+        ) from error
     digest_of(declared)
     return declared
 
@@ -49,7 +61,10 @@ def write_protocol(declared: Declaration, path: str | Path) -> None:
     from_declaration(declared)
     place = Path(path)
     if place.exists():
-        raise StorageError(f"'{place}' already exists.", "Choose another name; a protocol is never overwritten.")
+        raise StorageError(
+            f"'{place}' already exists.",
+            "Choose another name; a protocol is never overwritten.",
+        )
     write_whole(place, protocol_text(declared, place.name).encode())
 
 
@@ -66,9 +81,17 @@ def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML: but for tables and infinity as in JSON, which leaves one control character alone."""
+    """A value in TOML: but for tables and infinity as in JSON, which leaves one control
+    character alone.
+    """
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + " }"
+        return (
+            "{ "
+            + ", ".join(
+                f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()
+            )
+            + " }"
+        )
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -88,13 +111,15 @@ class Seal:
         Those columns: patterns and defaults of the protocol, spelled out.
     rows : int
     challenge : str
-        What the other side chose; the order of rows follows from it and from the data. Empty where a source is named.
+        What the other side chose; the order of rows follows from it and from the data.
+        Empty where a source is named.
     challenge_source : str
         The public value, not yet known, that will be the challenge.
     rule_source : str
         Digest of the code behind a rule of somebody's own.
     versions : dict
-        Of the packages that can change a number: boosting, for one, finds other candidates in another version.
+        Of the packages that can change a number: boosting, for one, finds other
+        candidates in another version.
     """
 
     protocol: str
@@ -113,7 +138,9 @@ class Seal:
 
     def changed(self, other: "Seal") -> list[str]:
         """The fields in which another seal differs."""
-        return [name for name, value in vars(self).items() if value != getattr(other, name)]
+        return [
+            name for name, value in vars(self).items() if value != getattr(other, name)
+        ]
 
 
 def seal_path(protocol: str | Path) -> Path:
@@ -122,7 +149,9 @@ def seal_path(protocol: str | Path) -> Path:
 
 
 def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Seal:
-    """Check that a protocol can be run on the data, and seal both; nothing is tested."""
+    """Check that a protocol can be run on the data, and seal both; nothing is
+    tested.
+    """
     named = declared.get("test", {}).get("challenge_source")
     if named is not None:
         source = parse_source(named)
@@ -130,8 +159,16 @@ def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Se
             hint = "Seal it without one; give the value when you run."
             raise OptionError(f"the protocol's challenge is {source.words}.", hint)
         if source.due <= now():
-            hint = "Whoever knows it can try protocols until one suits. Name a later one."
-            raise OptionError(f"the protocol's challenge is {source.words}, which may be known by now.", hint)
+            hint = (
+                "Whoever knows it can try protocols until one suits. Name a later one."
+            )
+            raise OptionError(
+                (
+                    f"the protocol's challenge is {source.words}, which may be known "
+                    "by now."
+                ),
+                hint,
+            )
     return seal_of(prepare_audit(data, from_declaration(declared, challenge)))
 
 
@@ -157,7 +194,9 @@ def of_packages(stated: Mapping[str, str]) -> dict[str, str]:
     return {name: stated[name] for name in PACKAGES if name in stated}
 
 
-def other_versions(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def other_versions(
+    one: Mapping[str, str], other: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
     """Where two sets of versions differ: for each package, both."""
     names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
     return {name: (one.get(name, "none"), other.get(name, "none")) for name in names}
@@ -177,8 +216,13 @@ def write_seal(seal: Seal, path: str | Path) -> None:
 
 def refuse_other_seal(seal: Seal, path: str | Path) -> None:
     if Path(path).exists() and read_seal(path) != seal:
-        hint = "A seal is made once. Keep it, or seal a copy of the protocol under another name."
-        raise StorageError(f"'{path}' already holds another seal of this protocol.", hint)
+        hint = (
+            "A seal is made once. Keep it, or seal a copy of the protocol under "
+            "another name."
+        )
+        raise StorageError(
+            f"'{path}' already holds another seal of this protocol.", hint
+        )
 
 
 def read_seal(path: str | Path) -> Seal:
@@ -186,17 +230,30 @@ def read_seal(path: str | Path) -> Seal:
     try:
         plain = read_json(Path(path))
     except StorageError as error:
-        hint = "Name the .seal file, as improvable seal wrote it; one of another version must be made again."
+        hint = (
+            "Name the .seal file, as improvable seal wrote it; one of another version "
+            "must be made again."
+        )
         raise StorageError(error.message, hint) from error
     try:
-        seal = Seal(**{name: plain[name] for name in Seal.__dataclass_fields__} | {"columns": tuple(plain["columns"])})
+        seal = Seal(
+            **{name: plain[name] for name in Seal.__dataclass_fields__}
+            | {"columns": tuple(plain["columns"])}
+        )
         check_types(seal)
     except KeyError as error:
-        raise StorageError(f"'{path}' is not a seal: it has no {error}.", "Seal the protocol again.") from error
+        raise StorageError(
+            f"'{path}' is not a seal: it has no {error}.", "Seal the protocol again."
+        ) from error
     except TypeError as error:
-        raise StorageError(f"'{path}' is not a seal.", "Ask the other side for their copy.") from error
+        raise StorageError(
+            f"'{path}' is not a seal.", "Ask the other side for their copy."
+        ) from error
     if plain.get("digest") != seal.digest:
-        raise StorageError(f"'{path}' was changed after it was made.", "Ask the other side for their copy.")
+        raise StorageError(
+            f"'{path}' was changed after it was made.",
+            "Ask the other side for their copy.",
+        )
     return seal
 
 
@@ -204,13 +261,24 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
     """Refuse a protocol or data that are not those that were sealed."""
     found, again = seal_of(ready), "must change, say why and seal again."
     changed = other_versions(seal.versions, found.versions).items()
-    named = "; ".join(f"{name} {sealed}, here {here}" for name, (sealed, here) in changed)
+    named = "; ".join(
+        f"{name} {sealed}, here {here}" for name, (sealed, here) in changed
+    )
     columns = ", ".join(map(repr, sorted(set(found.columns) ^ set(seal.columns))[:3]))
-    rows = f"{found.rows:,} rows with fingerprint {found.data[:16]}..., sealed {seal.rows:,} with {seal.data[:16]}..."
+    rows = (
+        f"{found.rows:,} rows with fingerprint {found.data[:16]}..., sealed "
+        f"{seal.rows:,} with {seal.data[:16]}..."
+    )
     refused = {
-        "protocol": ("protocol is not the one that was sealed", "Run that one, or seal this one under another name."),
+        "protocol": (
+            "protocol is not the one that was sealed",
+            "Run that one, or seal this one under another name.",
+        ),
         "rule_source": (
-            f"code of rule '{ready.plan.settings.rule}' is not the code that was sealed",
+            (
+                f"code of rule '{ready.plan.settings.rule}' is not the code that was "
+                "sealed"
+            ),
             f"Run the sealed code; if it {again}",
         ),
         "versions": (
@@ -219,23 +287,38 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
         ),
         "columns": (
             f"columns that would be read are not those that were sealed: {columns}",
-            "List the features in the protocol, so that new columns in the file do not become features.",
+            (
+                "List the features in the protocol, so that new columns in the file do "
+                "not become features."
+            ),
         ),
-        "data": (f"data are not those that were sealed: {rows}", f"Find the sealed data; if they {again}"),
+        "data": (
+            f"data are not those that were sealed: {rows}",
+            f"Find the sealed data; if they {again}",
+        ),
     }
     for name, (what, hint) in refused.items():
         if getattr(found, name) != getattr(seal, name):
             raise StorageError(f"the {what}.", hint)
 
 
-def settings_of(path: str | Path, challenge: str | None = None) -> tuple[Settings, Seal | None]:
-    """What a protocol declares, with its seal where there is one; `challenge` is the value of the source it names."""
+def settings_of(
+    path: str | Path, challenge: str | None = None
+) -> tuple[Settings, Seal | None]:
+    """What a protocol declares, with its seal where there is one; `challenge` is the
+    value of the source it names.
+    """
     declared, place = read_protocol(path), seal_path(path)
     named = "challenge_source" in declared.get("test", {})
     if challenge is not None and not named:
         hint = "Give it to improvable seal, or declare [test] challenge_source."
-        raise OptionError("--challenge is given beside a protocol that names no source of one.", hint)
+        raise OptionError(
+            "--challenge is given beside a protocol that names no source of one.", hint
+        )
     if not place.exists():
         return from_declaration(declared, challenge), None
     seal = read_seal(place)
-    return replace(from_declaration(declared, challenge if named else seal.challenge), seal=seal.digest), seal
+    return replace(
+        from_declaration(declared, challenge if named else seal.challenge),
+        seal=seal.digest,
+    ), seal

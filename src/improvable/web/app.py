@@ -1,8 +1,10 @@
-"""The local page put together and started: on this computer alone, on a free port, at an address that works once.
+"""The local page put together and started: on this computer alone, on a free port, at
+an address that works once.
 
-A page on another site can make this browser send requests here, under a name that leads to 127.0.0.1 (rebinding) or
-across sites. So the Host must be ours, a request that changes something must come from our own page, and the cookie
-goes nowhere else. No page may load or send anything elsewhere.
+A page on another site can make this browser send requests here, under a name that leads
+to 127.0.0.1 (rebinding) or across sites. So the Host must be ours, a request that
+changes something must come from our own page, and the cookie goes nowhere else. No page
+may load or send anything elsewhere.
 """
 
 import hmac
@@ -33,7 +35,10 @@ from improvable.web.files import Folder
 from improvable.web.site import Site, site_of
 
 HOST = "127.0.0.1"
-PAGE_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'"
+PAGE_POLICY = (
+    "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
+    "object-src 'none'"
+)
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -42,31 +47,46 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 ASK_AGAIN = (
-    "Open the address that improvable serve has printed. Each address works once; start it again for a new one.\n"
+    "Open the address that improvable serve has printed. Each address works once; "
+    "start it again for a new one.\n"
 )
 
 
-def serve(folder: Path, *, say: Callable[[str], None], port: int = 0, browser: bool = True) -> None:
-    """Serve a folder until interrupted; `say` gets the address, and port 0 is any that is free."""
+def serve(
+    folder: Path, *, say: Callable[[str], None], port: int = 0, browser: bool = True
+) -> None:
+    """Serve a folder until interrupted; `say` gets the address, and port 0 is any that
+    is free.
+    """
     if not folder.is_dir():
-        raise OptionError(f"there is no folder '{folder}'.", "Name the folder that has your data files.")
+        raise OptionError(
+            f"there is no folder '{folder}'.",
+            "Name the folder that has your data files.",
+        )
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
         listening.listen()
     except OSError:
-        raise OptionError(f"port {port} is taken.", "Omit --port for one that is free.") from None
+        raise OptionError(
+            f"port {port} is taken.", "Omit --port for one that is free."
+        ) from None
     own, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     address = f"http://{HOST}:{own}/?token={token}"
     say(address)
     opener = open_browser(address, Folder(folder)) if browser else None
     app = make_app(Folder(folder))
     config = uvicorn.Config(
-        Guard(app, own, token), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+        Guard(app, own, token),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
     )
     server = uvicorn.Server(config)
-    app.state.site.is_closing = lambda: server.should_exit  # so that no page keeps the server waiting
+    # so that no page keeps the server waiting
+    app.state.site.is_closing = lambda: server.should_exit
     try:
         server.run(sockets=[listening])
     finally:
@@ -75,10 +95,16 @@ def serve(folder: Path, *, say: Callable[[str], None], port: int = 0, browser: b
 
 
 def open_browser(address: str, folder: Folder) -> Path:
-    """Open the browser at a file of our own that leads to the address: everyone can read a command line."""
-    descriptor, name = tempfile.mkstemp(".html", "open-", folder.make_audits())  # which only its owner can read
+    """Open the browser at a file of our own that leads to the address: everyone can
+    read a command line.
+    """
+    # which only its owner can read
+    descriptor, name = tempfile.mkstemp(".html", "open-", folder.make_audits())
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(f'<!DOCTYPE html><title>improvable</title><meta http-equiv="refresh" content="0;url={address}">\n')
+        file.write(
+            '<!DOCTYPE html><title>improvable</title><meta http-equiv="refresh" '
+            f'content="0;url={address}">\n'
+        )
     webbrowser.open(Path(name).as_uri())
     return Path(name)
 
@@ -115,12 +141,18 @@ def _refused(request: Request, error: Exception) -> Response:
 
 async def _wrong(request: Request) -> Response:
     site = site_of(request)
-    return site.page("wrong.html", request, error=site.kept(request).get("error", "There is nothing to say."))
+    return site.page(
+        "wrong.html",
+        request,
+        error=site.kept(request).get("error", "There is nothing to say."),
+    )
 
 
 def _missing(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return site_of(request).page("wrong.html", request, error="There is no such page.", status=status)
+    return site_of(request).page(
+        "wrong.html", request, error="There is no such page.", status=status
+    )
 
 
 async def _alive(_: Request) -> Response:
@@ -130,7 +162,8 @@ async def _alive(_: Request) -> Response:
 class Guard:
     """Checks every request before the app sees it, and sets every answer's headers.
 
-    Only the Hosts with our port are ours. The token, which the printed address carries, buys a cookie once.
+    Only the Hosts with our port are ours. The token, which the printed address carries,
+    buys a cookie once.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
@@ -149,31 +182,51 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
         else:
-            await (self._refusal(scope) or self._entrance(scope) or self.app)(scope, receive, send_with_headers)
+            await (self._refusal(scope) or self._entrance(scope) or self.app)(
+                scope, receive, send_with_headers
+            )
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if host not in self.hosts:
-            return PlainTextResponse("This page answers only to its own address.\n", 403)
-        if scope["method"] not in ("GET", "HEAD") and headers.get("origin") != f"http://{host}":
-            return PlainTextResponse("This request did not come from our own page.\n", 403)
+            return PlainTextResponse(
+                "This page answers only to its own address.\n", 403
+            )
+        if (
+            scope["method"] not in ("GET", "HEAD")
+            and headers.get("origin") != f"http://{host}"
+        ):
+            return PlainTextResponse(
+                "This request did not come from our own page.\n", 403
+            )
         return None
 
     def _entrance(self, scope: Scope) -> Response | None:
         try:
-            cookie = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(self.cookie)
+            cookie = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(
+                self.cookie
+            )
         except CookieError:
             cookie = None
-        if cookie is not None and hmac.compare_digest(cookie.value.encode(), self.secret.encode()):
+        if cookie is not None and hmac.compare_digest(
+            cookie.value.encode(), self.secret.encode()
+        ):
             return None
         asked = parse_qs(scope["query_string"].decode("latin-1"))
         given = asked.pop("token", [""])[0]
-        known = bool(self.token) and hmac.compare_digest(given.encode(), self.token.encode())
-        if scope["method"] != "GET" or not known:  # a HEAD, as link checkers send, must not use the address up
+        known = bool(self.token) and hmac.compare_digest(
+            given.encode(), self.token.encode()
+        )
+        # a HEAD, as link checkers send, must not use the address up
+        if scope["method"] != "GET" or not known:
             return PlainTextResponse(ASK_AGAIN, 403)
         self.token = ""
         rest = urlencode(asked, doseq=True)
-        answer = RedirectResponse(f"/{scope['path'].lstrip('/')}{'?' if rest else ''}{rest}", 303)
-        answer.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict", path="/")
+        answer = RedirectResponse(
+            f"/{scope['path'].lstrip('/')}{'?' if rest else ''}{rest}", 303
+        )
+        answer.set_cookie(
+            self.cookie, self.secret, httponly=True, samesite="strict", path="/"
+        )
         return answer

@@ -1,7 +1,9 @@
-"""Our own command line, run by the server: each command in a process of its own, long ones one at a time.
+"""Our own command line, run by the server: each command in a process of its own, long
+ones one at a time.
 
-`python -m improvable.web.jobs ARGUMENTS` is `python -m improvable ARGUMENTS` that leaves when its standard input
-closes, as it does when the server is killed. A run that leaves is resumed from its folder.
+`python -m improvable.web.jobs ARGUMENTS` is `python -m improvable ARGUMENTS` that
+leaves when its standard input closes, as it does when the server is killed. A run that
+leaves is resumed from its folder.
 """
 
 import asyncio
@@ -38,20 +40,45 @@ class Finished:
     @property
     def refusal(self) -> str:
         """The line that says what is wrong; empty where nothing is."""
-        lines = [line for line in self.err.splitlines() if not line.startswith("warning: ")]
-        return lines[-1].removeprefix("improvable: ") if self.code == 2 and lines else ""
+        lines = [
+            line for line in self.err.splitlines() if not line.startswith("warning: ")
+        ]
+        return (
+            lines[-1].removeprefix("improvable: ") if self.code == 2 and lines else ""
+        )
 
 
-async def start(words: Sequence[str], folder: Path, out: int = PIPE, err: int = PIPE, module: str = COMMAND) -> Process:
-    """Start a command; its messages name arguments as Python does, so that the page can name its controls instead.
+async def start(
+    words: Sequence[str],
+    folder: Path,
+    out: int = PIPE,
+    err: int = PIPE,
+    module: str = COMMAND,
+) -> Process:
+    """Start a command; its messages name arguments as Python does, so that the page can
+    name its controls instead.
 
-    It imports nothing from the folder of the data (-P), and no rule that is code: no file that somebody sent runs.
+    It imports nothing from the folder of the data (-P), and no rule that is code: no
+    file that somebody sent runs.
     """
-    asked = {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100", "IMPROVABLE_SPELLING": "python", REFUSED: "1"}
+    asked = {
+        "PYTHONIOENCODING": "utf-8",
+        "COLUMNS": "100",
+        "IMPROVABLE_SPELLING": "python",
+        REFUSED: "1",
+    }
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", module, *words,
-        cwd=folder, stdin=PIPE, stdout=out, stderr=err, env={**os.environ, **asked},
-    )  # fmt: skip
+        sys.executable,
+        "-P",
+        "-m",
+        module,
+        *words,
+        cwd=folder,
+        stdin=PIPE,
+        stdout=out,
+        stderr=err,
+        env={**os.environ, **asked},
+    )
 
 
 async def run(words: Sequence[str], folder: Path, module: str = COMMAND) -> Finished:
@@ -66,11 +93,17 @@ async def run(words: Sequence[str], folder: Path, module: str = COMMAND) -> Fini
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return Finished(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+    return Finished(
+        code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+    )
 
 
-async def output(words: Sequence[str], folder: Path, otherwise: str, module: str = COMMAND) -> str:
-    """What a short command prints; raises its refusal, or `otherwise` if it fails and says nothing."""
+async def output(
+    words: Sequence[str], folder: Path, otherwise: str, module: str = COMMAND
+) -> str:
+    """What a short command prints; raises its refusal, or `otherwise` if it fails and
+    says nothing.
+    """
     done = await run(words, folder, module)
     if done.code:
         raise OptionError(done.refusal or otherwise)
@@ -81,7 +114,11 @@ def shown(words: Sequence[str]) -> str:
     """A command as a person would type it, wrapped."""
     parts = ["improvable"]
     for word in words:
-        if parts[-1].startswith("--") and " " not in parts[-1] and not word.startswith("--"):
+        if (
+            parts[-1].startswith("--")
+            and " " not in parts[-1]
+            and not word.startswith("--")
+        ):
             parts[-1] += f" {shlex.quote(word)}"  # a value stands beside its option
         else:
             parts.append(word if word.startswith("--") else shlex.quote(word))
@@ -95,7 +132,9 @@ def shown(words: Sequence[str]) -> str:
 
 
 class Jobs:
-    """The queue: jobs run one at a time, and two of one kind for one audit are the same job."""
+    """The queue: jobs run one at a time, and two of one kind for one audit are the same
+    job.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[str, Kind], tuple[Case, Sequence[str]]] = {}
@@ -128,7 +167,11 @@ class Jobs:
     def ahead(self, case: Case, kind: Kind) -> int:
         """How many jobs run before this one."""
         waiting = list(self._waiting)
-        return waiting.index((case.name, kind)) + (self._running is not None) if (case.name, kind) in waiting else 0
+        return (
+            waiting.index((case.name, kind)) + (self._running is not None)
+            if (case.name, kind) in waiting
+            else 0
+        )
 
     def stop(self, case: Case, kind: Kind) -> None:
         """Stop a job, which can be resumed."""
@@ -152,11 +195,16 @@ class Jobs:
             self._running = next(iter(self._waiting))
             (case, words), kind = self._waiting.pop(self._running), self._running[1]
             place = case.home / f"{kind}.log"
-            place.unlink(missing_ok=True)  # made anew: through a link, another file would be lost
+            # made anew: through a link, another file would be lost
+            place.unlink(missing_ok=True)
             with place.open("xb") as log:
-                self._process = await start(words, case.folder.root, out=DEVNULL, err=log.fileno())
+                self._process = await start(
+                    words, case.folder.root, out=DEVNULL, err=log.fileno()
+                )
                 code = await self._process.wait()
-            ended = Finished(code, "", place.read_text(encoding="utf-8", errors="replace"))
+            ended = Finished(
+                code, "", place.read_text(encoding="utf-8", errors="replace")
+            )
             case.write(f"{kind}-exit.json", {"code": code, "said": ended.refusal})
             self._running = self._process = None
 

@@ -1,4 +1,6 @@
-"""The words of the page: the audit in sentences, and messages in which the page names its own controls."""
+"""The words of the page: the audit in sentences, and messages in which the page names
+its own controls.
+"""
 
 import ast
 import re
@@ -8,14 +10,26 @@ from typing import Any
 from improvable.question.options import FLAG
 from improvable.question.settings import KNOWN, respell
 from improvable.results.formatting import capital
-from improvable.web.answers import FOR_THE_REPORT, OTHERS, PROCEDURES, RULES, SINGLE, Roles, asked_of, kinds, roles_of
+from improvable.web.answers import (
+    FOR_THE_REPORT,
+    OTHERS,
+    PROCEDURES,
+    RULES,
+    SINGLE,
+    Roles,
+    asked_of,
+    kinds,
+    roles_of,
+)
 
 CONTROLS = {
     "drop_missing": "Leave out rows that lack a value",
     "strip": "They are one value",
     "na": "Values that mean missing",
     "unknown_outcomes": "Nobody has seen how those not selected fared",
-    **dict.fromkeys(("positive", "lower_is_better"), "Whom should the algorithm select"),
+    **dict.fromkeys(
+        ("positive", "lower_is_better"), "Whom should the algorithm select"
+    ),
     "direction": "It is as stated",
     "outcome": "How each person fared",
     "group": "The groups to compare",
@@ -36,7 +50,10 @@ CONTROLS = {
     "scheme": "How to test",
     "alpha": "Level of the test",
     "group_blind": "A candidate may read the group",
-    **{name: name.capitalize() for name in ("sheet", "separator", "encoding", *FOR_THE_REPORT)},
+    **{
+        name: name.capitalize()
+        for name in ("sheet", "separator", "encoding", *FOR_THE_REPORT)
+    },
     "challenge": "A text that the other side chooses",
     "seal": "The seal that you agreed to",
 }
@@ -46,27 +63,39 @@ OFFERED_VALUES = {
     "capacity": {"status_quo": "the same share of people"},
     "duplicates": {"keep": "different people", "cluster": "copies"},
 }
-FLAGGED = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)( (?:'[^']*'|[A-Z|]+|\d[\d.]*|\.\.\.))?")
+FLAGGED = re.compile(
+    r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)( (?:'[^']*'|[A-Z|]+|\d[\d.]*|\.\.\.))?"
+)
 """An option in a message that was written for the command line alone."""
 NAMES = {setting.flag: name for name, setting in KNOWN.items()}
 
 
 def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]:
-    """Every measure in words that people use: "of those whose default is no, the share selected"."""
+    """Every measure in words that people use: "of those whose default is no, the share
+    selected".
+    """
     roles = roles_of(answers)
     name = roles.one("outcome")
     good = f"of those whose {name} is {roles.positive.get(name, '')}"
     bad = f"of those whose {name} is {other}" if other else "of the others"
-    mean = f"the share whose {name} is {roles.positive[name]}" if answers.get("binary") else f"the mean {name}"
+    mean = (
+        f"the share whose {name} is {roles.positive[name]}"
+        if answers.get("binary")
+        else f"the mean {name}"
+    )
     return {
-        **dict.fromkeys(("calibration", "positive_predictive_value"), f"of those selected, {mean}"),
+        **dict.fromkeys(
+            ("calibration", "positive_predictive_value"), f"of those selected, {mean}"
+        ),
         "calibration_rejected": f"of those not selected, {mean}",
         "lift": f"of those selected, {mean}, compared with the whole group",
         "true_positive_rate": f"{good}, the share selected",
         "true_negative_rate": f"{bad}, the share not selected",
         "false_positive_rate": f"{bad}, the share selected",
         "classification_rate": "the share of correct decisions",
-        "f_score": "the F-score (both of those: how many are found, how many are right)",
+        "f_score": (
+            "the F-score (both of those: how many are found, how many are right)"
+        ),
         "selection_rate": "the share selected",
         "adverse_impact_ratio": "the share selected, as a ratio between groups",
     }
@@ -74,9 +103,13 @@ def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]
 
 def other_value(answers: Mapping[str, Any], found: Mapping[str, Any], name: str) -> str:
     """Of a column with two values, the one that is not meant."""
-    column = next((one for one in found.get("columns", []) if one["name"] == name), None)
+    column = next(
+        (one for one in found.get("columns", []) if one["name"] == name), None
+    )
     both = kinds(column, answers.get("reading", {})) if column else []
-    return next((value for value in both if value != roles_of(answers).positive.get(name)), "")
+    return next(
+        (value for value in both if value != roles_of(answers).positive.get(name)), ""
+    )
 
 
 def selects_words(roles: Roles) -> str:
@@ -96,21 +129,38 @@ def should_words(roles: Roles) -> str:
 
 
 def told(answers: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What pages say of an audit: the roles of columns, what was asked, and both in words."""
+    """What pages say of an audit: the roles of columns, what was asked, and both in
+    words.
+    """
     roles = roles_of(answers)
     words = measure_words(answers, other_value(answers, found, roles.one("outcome")))
     return {
-        "roles": roles, "asked": asked_of(answers), "words": words, "procedures": PROCEDURES, "rules": RULES,
-        "selects": selects_words(roles), "should": should_words(roles),
-    }  # fmt: skip
+        "roles": roles,
+        "asked": asked_of(answers),
+        "words": words,
+        "procedures": PROCEDURES,
+        "rules": RULES,
+        "selects": selects_words(roles),
+        "should": should_words(roles),
+    }
 
 
 def lacking_words(counts: Mapping[str, Any]) -> str:
     """How many rows lack a value that is needed, by column and by group."""
-    rows = "1 row lacks" if counts["left_out"] == 1 else f"{counts['left_out']:,} rows lack"
+    rows = (
+        "1 row lacks"
+        if counts["left_out"] == 1
+        else f"{counts['left_out']:,} rows lack"
+    )
     missing = counts["missing"]
-    columns = " and ".join(f"{name} ({count:,})" if len(missing) > 1 else name for name, count in missing.items())
-    groups = ", ".join(f"{one['group']} {one['left_out']:,} of {one['rows']:,}" for one in counts["groups"])
+    columns = " and ".join(
+        f"{name} ({count:,})" if len(missing) > 1 else name
+        for name, count in missing.items()
+    )
+    groups = ", ".join(
+        f"{one['group']} {one['left_out']:,} of {one['rows']:,}"
+        for one in counts["groups"]
+    )
     return f"{rows} {columns}; by group, {groups}."
 
 
@@ -118,7 +168,9 @@ def lacking_words(counts: Mapping[str, Any]) -> str:
 
 
 def spoken(text: str) -> str:
-    """A message as the page says it: with the labels of controls for the names of settings."""
+    """A message as the page says it: with the labels of controls for the names of
+    settings.
+    """
     return FLAGGED.sub(_of_flag, respell(text, _control))
 
 
@@ -139,7 +191,8 @@ def _control(name: str, value: str | None) -> str:
     label = f"“{CONTROLS[name]}”"
     if name == "positive" and isinstance(read, Mapping):
         return " and ".join(
-            f"{column} = {one}" if one is not ... else f"{label} ({column})" for column, one in read.items()
+            f"{column} = {one}" if one is not ... else f"{label} ({column})"
+            for column, one in read.items()
         )
     listed = ", ".join(map(str, read)) if isinstance(read, list | tuple) else read
     if name in ("exclude", "features", "cluster", "row_id") and isinstance(listed, str):

@@ -1,4 +1,6 @@
-"""What all pages share: the folder, the queue, the steps, and the one way to draw a page."""
+"""What all pages share: the folder, the queue, the steps, and the one way to draw a
+page.
+"""
 
 import secrets
 from collections.abc import Awaitable, Callable
@@ -20,16 +22,25 @@ from improvable.web.sentences import sentence, spoken
 STEPS: dict[str, tuple[str, Callable[[Case], bool], Callable[[Case], bool]]] = {
     "columns": ("Columns", lambda case: True, lambda case: case.answered),
     "question": ("Question", lambda case: case.answered, lambda case: case.asked),
-    "power": ("Enough rows?", lambda case: case.asked, lambda case: case.has("power.json")),
+    "power": (
+        "Enough rows?",
+        lambda case: case.asked,
+        lambda case: case.has("power.json"),
+    ),
     "seal": ("Declare and seal", lambda case: case.asked, lambda case: case.sealed),
     "run": ("Run", lambda case: case.has("protocol.toml"), lambda case: case.finished),
     "answer": ("Answer", lambda case: case.finished, lambda case: False),
 }
-"""The steps of an audit after its file: the title of each, whether it can be opened, and whether it is done."""
+"""The steps of an audit after its file: the title of each, whether it can be opened,
+and whether it is done.
+"""
 TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined,
-    trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 TEMPLATES.filters |= {"spoken": spoken, "sentence": sentence, "capital": capital}
 MAX_KEPT = 100
 
@@ -44,7 +55,9 @@ class Site:
     _kept: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def again(self, address: str, **facts: Any) -> Response:
-        """Go to a page that shows what came of a form, so that Back and reload never send the form again."""
+        """Go to a page that shows what came of a form, so that Back and reload never
+        send the form again.
+        """
         key = secrets.token_urlsafe(8)
         self._kept[key] = facts
         for old in list(self._kept)[:-MAX_KEPT]:
@@ -60,25 +73,43 @@ class Site:
         state = self.jobs.state(case, "audit")
         begun = "seal" if case.asked else "question" if case.answered else "columns"
         step = {"finished": "answer", "new": begun}.get(state, "run")
-        return {"case": case, "state": "begun" if state == "new" else state, "step": step}
+        return {
+            "case": case,
+            "state": "begun" if state == "new" else state,
+            "step": step,
+        }
 
     def page(
-        self, template: str, request: Request, case: Case | None = None, *, command: list[str] | None = None,
-        status: int = 200, **facts: Any,
-    ) -> Response:  # fmt: skip
+        self,
+        template: str,
+        request: Request,
+        case: Case | None = None,
+        *,
+        command: list[str] | None = None,
+        status: int = 200,
+        **facts: Any,
+    ) -> Response:
         steps = [
             {
-                "key": key, "title": title, "address": address(case, key) if case and is_open(case) else "",
+                "key": key,
+                "title": title,
+                "address": address(case, key) if case and is_open(case) else "",
                 "done": case is not None and is_done(case),
             }
             for key, (title, is_open, is_done) in STEPS.items()
-        ]  # fmt: skip
+        ]
         common = {
-            "error": self.kept(request).get("error", ""), "case": case, "here": template.removesuffix(".html"),
-            "steps": steps, "command": shown(command) if command else "", "folder": str(self.folder.root),
+            "error": self.kept(request).get("error", ""),
+            "case": case,
+            "here": template.removesuffix(".html"),
+            "steps": steps,
+            "command": shown(command) if command else "",
+            "folder": str(self.folder.root),
             "subtitle": _subtitle(case),
-        }  # fmt: skip
-        return HTMLResponse(TEMPLATES.get_template(template).render(common | facts), status)
+        }
+        return HTMLResponse(
+            TEMPLATES.get_template(template).render(common | facts), status
+        )
 
 
 def _subtitle(case: Case | None) -> str:
@@ -88,7 +119,10 @@ def _subtitle(case: Case | None) -> str:
     roles, rows = roles_of(case.answers), case.read("columns.json").get("rows")
     parts = [case.answers["file"], f"{rows:,} rows" if rows else ""]
     if roles.one("outcome"):
-        parts += [f"outcome: {roles.one('outcome')}", f"groups: {', '.join(roles.named_groups)}"]
+        parts += [
+            f"outcome: {roles.one('outcome')}",
+            f"groups: {', '.join(roles.named_groups)}",
+        ]
     return " · ".join(part for part in parts if part)
 
 
@@ -97,12 +131,20 @@ def site_of(request: Request) -> Site:
     return site
 
 
-def at(step: str, page: Callable[[Site, Case, Request], Awaitable[Response]], method: str = "GET") -> Route:
-    """The route to a step of an audit; its page gets the site and the audit that the address names."""
+def at(
+    step: str,
+    page: Callable[[Site, Case, Request], Awaitable[Response]],
+    method: str = "GET",
+) -> Route:
+    """The route to a step of an audit; its page gets the site and the audit that the
+    address names.
+    """
 
     async def answer(request: Request) -> Response:
         site = site_of(request)
-        return await page(site, find_case(site.folder, request.path_params["name"]), request)
+        return await page(
+            site, find_case(site.folder, request.path_params["name"]), request
+        )
 
     return Route(f"/audit/{{name}}/{step}", answer, methods=[method])
 

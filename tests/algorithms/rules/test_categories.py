@@ -1,4 +1,6 @@
-"""Decisions that are categories: codes whose worth only a utility knows, in comparisons and in audits."""
+"""Decisions that are categories: codes whose worth only a utility knows, in comparisons
+and in audits.
+"""
 
 from typing import Any
 
@@ -43,12 +45,23 @@ def visits_of(codes: tuple[int, int, int]) -> improvable.Utility:
     return improvable.Utility(lambda ill, offer: offer == codes[2], name="visits")
 
 
-def compared(people: pl.DataFrame, codes: tuple[int, int, int]) -> improvable.Comparison:
-    coded = people.with_columns(pl.col("old", "new").replace_strict({0: codes[0], 1: codes[1], 2: codes[2]}))
+def compared(
+    people: pl.DataFrame, codes: tuple[int, int, int]
+) -> improvable.Comparison:
+    coded = people.with_columns(
+        pl.col("old", "new").replace_strict({0: codes[0], 1: codes[1], 2: codes[2]})
+    )
     return improvable.compare(
-        coded, outcome="ill", group="group", status_quo="old", candidate="new", accuracy=value_of(codes),
-        fairness=visits_of(codes), claim=improvable.Claim(form="difference"), test=improvable.Test(draws=500),
-    )  # fmt: skip
+        coded,
+        outcome="ill",
+        group="group",
+        status_quo="old",
+        candidate="new",
+        accuracy=value_of(codes),
+        fairness=visits_of(codes),
+        claim=improvable.Claim(form="difference"),
+        test=improvable.Test(draws=500),
+    )
 
 
 def test_utilities_of_codes_are_means_of_their_table(people: pl.DataFrame) -> None:
@@ -56,7 +69,9 @@ def test_utilities_of_codes_are_means_of_their_table(people: pl.DataFrame) -> No
     for group in ("a", "b"):
         mine = people.filter(pl.col("group") == group)
         for name, column in (("status_quo", "old"), ("candidate", "new")):
-            mean = np.mean([WORTH[d, y] for d, y in zip(mine[column], mine["ill"], strict=True)])
+            mean = np.mean(
+                [WORTH[d, y] for d, y in zip(mine[column], mine["ill"], strict=True)]
+            )
             assert repetition["accuracy"][group][name] == pytest.approx(mean, rel=1e-12)
     groups = people["group"].to_numpy()
     for name, column in (("status_quo", "old"), ("candidate", "new")):
@@ -65,30 +80,51 @@ def test_utilities_of_codes_are_means_of_their_table(people: pl.DataFrame) -> No
         assert repetition["gap"][name] == pytest.approx(gap, rel=1e-9)
 
 
-def test_other_codes_for_the_same_categories_change_nothing(people: pl.DataFrame) -> None:
+def test_other_codes_for_the_same_categories_change_nothing(
+    people: pl.DataFrame,
+) -> None:
     one, other = (compared(people, codes) for codes in ((0, 1, 2), (0, 9, -3)))
     assert one.reject
     assert one.p_value == other.p_value
-    assert one.to_dict()["repetitions"][0]["accuracy"] == other.to_dict()["repetitions"][0]["accuracy"]
+    assert (
+        one.to_dict()["repetitions"][0]["accuracy"]
+        == other.to_dict()["repetitions"][0]["accuracy"]
+    )
 
 
 def test_a_rule_of_ones_own_may_choose_categories(people: pl.DataFrame) -> None:
     class BestCategory:
-        """For each of ten bands of `sign`, the offer of the highest worth on the training rows."""
+        """For each of ten bands of `sign`, the offer of the highest worth on the
+        training rows.
+        """
 
         name = "best_category"
 
-        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+        def select(
+            self, training: improvable.Training, status_quo: improvable.Algorithm
+        ) -> Any:
             sign, ill = training.rows.numbers("sign"), training.sample.outcomes[None]
             edges = np.quantile(sign, np.linspace(0.1, 0.9, 9))
             band = np.digitize(sign, edges)
-            best = np.array([np.argmax(WORTH[:, ill[band == k].astype(int)].mean(axis=1)) for k in range(10)])
+            best = np.array(
+                [
+                    np.argmax(WORTH[:, ill[band == k].astype(int)].mean(axis=1))
+                    for k in range(10)
+                ]
+            )
             return lambda frame: best[np.digitize(frame["sign"].to_numpy(), edges)]
 
     result = improvable.audit(
-        people, outcome="ill", group="group", status_quo="old", rule=BestCategory(), features=["sign"],
-        accuracy=value_of((0, 1, 2)), fairness=visits_of((0, 1, 2)), claim=improvable.Claim(form="difference"),
+        people,
+        outcome="ill",
+        group="group",
+        status_quo="old",
+        rule=BestCategory(),
+        features=["sign"],
+        accuracy=value_of((0, 1, 2)),
+        fairness=visits_of((0, 1, 2)),
+        claim=improvable.Claim(form="difference"),
         test=improvable.Test(repetitions=3, draws=500, scheme="split"),
-    )  # fmt: skip
+    )
     assert result.p_value < 0.05
     assert set(np.unique(result.refit().decide(people))) <= {0.0, 1.0, 2.0}

@@ -1,4 +1,6 @@
-"""The LASSO from sums against scikit-learn's from rows, and with given signs against the conditions of its optimum."""
+"""The LASSO from sums against scikit-learn's from rows, and with given signs against
+the conditions of its optimum.
+"""
 
 from typing import Any
 
@@ -53,20 +55,35 @@ def degenerate(kind: str) -> Rows:
 
 
 KINDS = [
-    "constant column", "only constant columns", "equal columns", "opposite columns", "a column that varies in one row",
-    "far from zero", "of different sizes", "constant target", "a target that varies in one row", "0/1 target", "exact",
+    "constant column",
+    "only constant columns",
+    "equal columns",
+    "opposite columns",
+    "a column that varies in one row",
+    "far from zero",
+    "of different sizes",
+    "constant target",
+    "a target that varies in one row",
+    "0/1 target",
+    "exact",
     "one column",
-]  # fmt: skip
+]
 
 
 def random_folds(rows: int) -> IntArray:
     return np.random.default_rng(rows).permutation(rows) % 5
 
 
-def assert_as_scikit_learn(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> None:
-    """The same penalty and predictions as scikit-learn, for all rows and for all but those of each fold."""
+def assert_as_scikit_learn(
+    x: FloatArray, y: FloatArray, weights: FloatArray | None = None
+) -> None:
+    """The same penalty and predictions as scikit-learn, for all rows and for all but
+    those of each fold.
+    """
     fold = random_folds(len(y))
-    theirs = LassoCV(cv=PredefinedSplit(fold), max_iter=50_000).fit(x, y, sample_weight=weights)
+    theirs = LassoCV(cv=PredefinedSplit(fold), max_iter=50_000).fit(
+        x, y, sample_weight=weights
+    )
     ours = FoldedLasso().fit(x, y, weights, fold)
     assert ours.alpha_ == pytest.approx(theirs.alpha_, rel=1e-9)
     spread = max(float(y.std()), 1e-12)
@@ -75,13 +92,21 @@ def assert_as_scikit_learn(x: FloatArray, y: FloatArray, weights: FloatArray | N
     for k in range(5):
         others = fold != k
         again = Lasso(theirs.alpha_, max_iter=50_000, tol=1e-8)
-        again.fit(x[others], y[others], sample_weight=None if weights is None else weights[others])
+        again.fit(
+            x[others],
+            y[others],
+            sample_weight=None if weights is None else weights[others],
+        )
         found = x @ ours.coef_by_fold_[k] + ours.intercept_by_fold_[k]
-        np.testing.assert_allclose(found, again.predict(x), atol=0.03 * spread)  # a gap of 1e-4 of the variance
+        # a gap of 1e-4 of the variance
+        np.testing.assert_allclose(found, again.predict(x), atol=0.03 * spread)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("rows", "columns"), [(2_000, 30), (300, 8), (12, 3), (100, 90), (120, 100), (60, 200)])
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [(2_000, 30), (300, 8), (12, 3), (100, 90), (120, 100), (60, 200)],
+)
 def test_it_is_scikit_learns(rows: int, columns: int, weighted: bool) -> None:
     weights = np.random.default_rng(1).exponential(size=rows) if weighted else None
     assert_as_scikit_learn(*simulated(rows, columns), weights)
@@ -96,14 +121,17 @@ def test_rows_may_weigh_nothing() -> None:
     x, y = simulated(400)
     weights = np.where(np.arange(400) % 2 == 0, 3.0, 0.0)
     assert_as_scikit_learn(x, y, weights)
-    one = FoldedLasso().fit(x, y, weights, np.arange(400) % 4)  # two of four folds weigh nothing
+    # two of four folds weigh nothing
+    one = FoldedLasso().fit(x, y, weights, np.arange(400) % 4)
     two = FoldedLasso().fit(x[::2], y[::2], None, np.arange(400)[::2] % 4 // 2)
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-9)
 
 
 def test_folds_are_runs_of_rows_unless_told() -> None:
     x, y = simulated(303)
-    assert FoldedLasso().fit(x, y).alpha_ == pytest.approx(LassoCV(cv=5).fit(x, y).alpha_, rel=1e-9)
+    assert FoldedLasso().fit(x, y).alpha_ == pytest.approx(
+        LassoCV(cv=5).fit(x, y).alpha_, rel=1e-9
+    )
 
 
 def test_the_unit_of_weights_does_not_matter() -> None:
@@ -121,14 +149,19 @@ def rows() -> Rows:
 
 
 def test_signs_that_do_not_bind_leave_the_lasso(rows: Rows) -> None:
-    free, fitted = FoldedLasso().fit(*rows), FoldedLasso(np.array([1, -1, 0, 0, 0])).fit(*rows)
+    free, fitted = (
+        FoldedLasso().fit(*rows),
+        FoldedLasso(np.array([1, -1, 0, 0, 0])).fit(*rows),
+    )
     np.testing.assert_allclose(fitted.alpha_, free.alpha_, rtol=1e-6)
     np.testing.assert_allclose(fitted.coef_, free.coef_, atol=1e-3)
     np.testing.assert_allclose(fitted.coef_by_fold_, free.coef_by_fold_, atol=1e-3)
 
 
 def test_signs_that_bind_meet_the_conditions_of_the_optimum(rows: Rows) -> None:
-    """The gradient of the fit is alpha where a coefficient is free to move, and pushes outwards where it is not."""
+    """The gradient of the fit is alpha where a coefficient is free to move, and pushes
+    outwards where it is not.
+    """
     x, y = rows
     signs = np.array([-1, 0, 1, 1, 0])
     fitted = FoldedLasso(signs).fit(x, y)
@@ -139,9 +172,14 @@ def test_signs_that_bind_meet_the_conditions_of_the_optimum(rows: Rows) -> None:
     gradient = centered.T @ (y - y.mean() - centered @ fitted.coef_) / len(y)
     for j, (coefficient, sign) in enumerate(zip(fitted.coef_, signs, strict=True)):
         if coefficient != 0:
-            assert gradient[j] == pytest.approx(np.sign(coefficient) * fitted.alpha_, abs=1e-3)
+            assert gradient[j] == pytest.approx(
+                np.sign(coefficient) * fitted.alpha_, abs=1e-3
+            )
         else:
-            least, most = (-np.inf if sign > 0 else -fitted.alpha_), (np.inf if sign < 0 else fitted.alpha_)
+            least, most = (
+                (-np.inf if sign > 0 else -fitted.alpha_),
+                (np.inf if sign < 0 else fitted.alpha_),
+            )
             assert least - 1e-3 <= gradient[j] <= most + 1e-3
     np.testing.assert_allclose(fitted.predict(x), x @ fitted.coef_ + fitted.intercept_)
 

@@ -39,16 +39,27 @@ def test_evaluation_agrees_with_loops(kinds: tuple[str, ...], groups: int) -> No
 def test_merged_rows_have_the_same_values() -> None:
     rng = np.random.default_rng(5)
     problem = instance(400, 2, KINDS)
-    problem = replace(problem, features=np.column_stack([np.ones(400), rng.integers(-1, 2, (400, 2))]).astype(float))
+    problem = replace(
+        problem,
+        features=np.column_stack([np.ones(400), rng.integers(-1, 2, (400, 2))]).astype(
+            float
+        ),
+    )
     merged = merge_rows(problem)
     assert len(merged.features) < 200
     assert merged.count.sum() == 400
     for _ in range(30):
         beta = rng.uniform(-1, 1, 3)
         for objective in ("fairest", "most_accurate:0", "most_accurate:1"):
-            one, other = (evaluate(replace(each, objective=objective), beta) for each in (problem, merged))
+            one, other = (
+                evaluate(replace(each, objective=objective), beta)
+                for each in (problem, merged)
+            )
             np.testing.assert_allclose(one.utilities, other.utilities, rtol=1e-12)
-            assert problem.count[one.decisions].sum() == merged.count[other.decisions].sum()
+            assert (
+                problem.count[one.decisions].sum()
+                == merged.count[other.decisions].sum()
+            )
             assert closely(one.value, other.value)
             assert one.feasible == other.feasible
 
@@ -56,10 +67,18 @@ def test_merged_rows_have_the_same_values() -> None:
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 @pytest.mark.parametrize("overall", [None, "population", {"0": 1.0, "1": 3.0}])
 @pytest.mark.parametrize("protected", [(), ("1",)])
-def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overall, protected: tuple[str, ...]) -> None:
+def test_margins_over_the_claim_are_those_of_the_test(
+    form: Form, overall: Overall, protected: tuple[str, ...]
+) -> None:
     """What exceeds the claim, against the statistics of the same rows."""
     delta = 0.1 if overall else {"0": 0.1, "1": -0.2}
-    claim = Claim(delta_accuracy=delta, delta_fairness=0.3, form=form, protected=protected, overall=overall)
+    claim = Claim(
+        delta_accuracy=delta,
+        delta_fairness=0.3,
+        form=form,
+        protected=protected,
+        overall=overall,
+    )
     problem = replace(turned(instance(600, 4, ("calibration",))), claim=claim)
     beta = np.array([0.2, 1.0, 0.3])
     after = problem.base + problem.gain * problem.decide(beta)[:, None, None]
@@ -68,7 +87,9 @@ def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overa
     reference = reference_pair(sign * problem.status_quo[:, 0], place)
 
     def statistics() -> FloatArray:
-        values = np.array([[ratio(one[problem.group == g]) for g in (0, 1)] for one in both])
+        values = np.array(
+            [[ratio(one[problem.group == g]) for g in (0, 1)] for one in both]
+        )
         if overall is None:
             compared = values.T
         elif overall == "population":
@@ -81,10 +102,15 @@ def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overa
             for (old, new), g in zip(compared, names, strict=True)
         ]
         old, new = sign * values
-        return np.array([*accuracy, *-signed_statistics(old, new, reference, 0.3, form, place)])
+        return np.array(
+            [*accuracy, *-signed_statistics(old, new, reference, 0.3, form, place)]
+        )
 
     blocks = np.append(evaluate(problem, beta).utilities[:, 0], ratio(after[:, 0]))
-    spare = [demand.weights @ blocks[: len(demand.weights)] - demand.least for demand in problem.demands]
+    spare = [
+        demand.weights @ blocks[: len(demand.weights)] - demand.least
+        for demand in problem.demands
+    ]
     np.testing.assert_allclose(spare, statistics(), rtol=1e-9, atol=1e-12)
 
 

@@ -1,4 +1,6 @@
-"""The mixed-integer programs against brute force, and what they say where nothing is proven."""
+"""The mixed-integer programs against brute force, and what they say where nothing is
+proven.
+"""
 
 from dataclasses import replace
 
@@ -11,7 +13,15 @@ from improvable.algorithms.rules.linear.problem import LinearProblem, evaluate
 from improvable.algorithms.rules.linear.rule import find_start
 from improvable.errors import OptionError, RuleError
 from improvable.question.claim import Claim
-from linear_oracle import KINDS, brute_force, instance, naive, random_claim, random_deltas, turned
+from linear_oracle import (
+    KINDS,
+    brute_force,
+    instance,
+    naive,
+    random_claim,
+    random_deltas,
+    turned,
+)
 
 START = np.array([0.1, 1.0, 0.8])
 START_OF_FIVE = np.ones(5)
@@ -20,30 +30,46 @@ SEED = np.random.SeedSequence(1)
 OBJECTIVES = ("fairest", "most_accurate:0", "most_accurate:1")
 
 
-def mistakes(problem: LinearProblem, objective: str, solution: Solution, best: float | None = None) -> list[str]:
+def mistakes(
+    problem: LinearProblem,
+    objective: str,
+    solution: Solution,
+    best: float | None = None,
+) -> list[str]:
     """In what a solution differs from the best of every linear classifier there is."""
     best = brute_force(problem, objective) if best is None else best
     if np.isnan(best):
-        return [] if (solution.status, solution.beta, solution.value) == ("infeasible", None, None) else ["infeasible"]
+        return (
+            []
+            if (solution.status, solution.beta, solution.value)
+            == ("infeasible", None, None)
+            else ["infeasible"]
+        )
     if solution.status != "optimal" or solution.beta is None:
         return ["not optimal"]
     claimed = naive(problem, problem.decide(solution.beta), objective)
     found = {
-        "another value than brute force": solution.value != pytest.approx(best, abs=1e-6),
-        "another value than its own classifier": solution.value != pytest.approx(claimed, abs=1e-12),
+        "another value than brute force": solution.value
+        != pytest.approx(best, abs=1e-6),
+        "another value than its own classifier": solution.value
+        != pytest.approx(claimed, abs=1e-12),
         "not normalised": not 0.5 <= np.abs(solution.beta).max() <= 1,
     }
     return [name for name, wrong in found.items() if wrong]
 
 
-def solved(problem: LinearProblem, objective: str, start: FloatArray | None = None) -> Solution:
+def solved(
+    problem: LinearProblem, objective: str, start: FloatArray | None = None
+) -> Solution:
     return solve(replace(problem, objective=objective), NODES, start)
 
 
 @pytest.mark.paper("Section F.1", "Proposition F.1")
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2], KINDS[:2], KINDS[2:]])
-def test_programs_agree_with_brute_force(kinds: tuple[str, ...], objective: str) -> None:
+def test_programs_agree_with_brute_force(
+    kinds: tuple[str, ...], objective: str
+) -> None:
     for seed in range(2):
         problem = instance(14, seed, kinds)
         assert mistakes(problem, objective, solved(problem, objective)) == []
@@ -69,7 +95,12 @@ def test_three_groups(kinds: tuple[str, ...], objective: str) -> None:
 @pytest.mark.parametrize("objective", ["fairest", "most_accurate:0"])
 def test_signs_selection_gap_and_iota_are_kept(objective: str) -> None:
     for kinds in (KINDS[:1], KINDS[1:2]):
-        problem = replace(instance(14, 5, kinds), signs=np.array([0, 1, -1]), selection_gap=0.3, iota=0.02)
+        problem = replace(
+            instance(14, 5, kinds),
+            signs=np.array([0, 1, -1]),
+            selection_gap=0.3,
+            iota=0.02,
+        )
         solution = solved(problem, objective)
         assert mistakes(problem, objective, solution) == []
         if solution.beta is not None:
@@ -96,7 +127,12 @@ def test_a_warm_start_changes_neither_value_nor_proof(objective: str) -> None:
 
 def test_infeasible_is_said_plainly() -> None:
     solution = solve(replace(instance(30, 1), iota=0.9), NODES, START)
-    assert (solution.status, solution.beta, solution.value, solution.gap) == ("infeasible", None, None, None)
+    assert (solution.status, solution.beta, solution.value, solution.gap) == (
+        "infeasible",
+        None,
+        None,
+        None,
+    )
 
 
 def test_out_of_nodes_is_never_optimal_and_keeps_the_start() -> None:
@@ -118,15 +154,23 @@ def test_out_of_nodes_is_never_optimal_and_keeps_the_start() -> None:
 
 def test_the_same_program_gives_the_same_classifier_to_the_last_bit() -> None:
     problem = instance(100, 1, d=3)
-    one, other = (solve(replace(problem, objective="most_accurate:0"), 40) for _ in range(2))
+    one, other = (
+        solve(replace(problem, objective="most_accurate:0"), 40) for _ in range(2)
+    )
     assert one.beta is not None
     assert other.beta is not None
     assert one.beta.tobytes() == other.beta.tobytes()
-    assert (one.status, one.value, one.bound) == (other.status, other.value, other.bound)
+    assert (one.status, one.value, one.bound) == (
+        other.status,
+        other.value,
+        other.bound,
+    )
 
 
 def test_out_of_time_is_an_error_and_not_a_result() -> None:
-    with pytest.raises(RuleError, match=r"400 binaries did not end within 0 s.*nodes=50"):
+    with pytest.raises(
+        RuleError, match=r"400 binaries did not end within 0 s.*nodes=50"
+    ):
         solve(instance(400, 1, d=4), 100, START_OF_FIVE, time_limit=0.0)
 
 
@@ -149,7 +193,11 @@ def test_programs_of_any_claim_agree_with_brute_force(form: str, kind: str) -> N
     for seed in range(4):
         for kinds in (KINDS[:1], KINDS[1:2]):
             claim = random_claim(rng, form, kind)
-            problem = replace(instance(12, seed, kinds), claim=claim, iota=float(rng.uniform(-0.02, 0.05)))
+            problem = replace(
+                instance(12, seed, kinds),
+                claim=claim,
+                iota=float(rng.uniform(-0.02, 0.05)),
+            )
             problem = turned(problem) if seed % 2 and kind == "protected" else problem
             for objective in ("fairest", "most_accurate:0"):
                 best = brute_force(problem, objective)
@@ -169,7 +217,9 @@ def test_programs_with_deltas_of_each_utility_agree_with_brute_force(form: str) 
         problem = replace(problem, claim=random_deltas(rng, form, labels), iota=-0.02)
         for objective in ("fairest", "most_accurate:1"):
             best = brute_force(problem, objective)
-            assert mistakes(problem, objective, solved(problem, objective), best) == [], (seed, objective)
+            assert (
+                mistakes(problem, objective, solved(problem, objective), best) == []
+            ), (seed, objective)
             feasible += not np.isnan(best)
     assert feasible >= 1
 

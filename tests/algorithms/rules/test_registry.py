@@ -1,4 +1,6 @@
-"""Every rule is known by its line in the registry, and so is code of somebody else's inside it."""
+"""Every rule is known by its line in the registry, and so is code of somebody else's
+inside it.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +39,9 @@ def test_every_rule_says_what_it_is_and_what_it_honors(family: Family) -> None:
 def test_help_names_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--help"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    assert all(f"{family.usage} ({family.words})" in words for family in FAMILIES.values())
+    assert all(
+        f"{family.usage} ({family.words})" in words for family in FAMILIES.values()
+    )
 
 
 @dataclass(frozen=True)
@@ -51,30 +55,44 @@ class First:
     def name(self) -> str:
         return f"first:{self.column}" if self.column else "first"
 
-    def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
-        return improvable.threshold(self.column or training.features[0], capacity=training.constraints.capacity)
+    def select(
+        self, training: improvable.Training, status_quo: improvable.Algorithm
+    ) -> Any:
+        return improvable.threshold(
+            self.column or training.features[0], capacity=training.constraints.capacity
+        )
 
 
 def test_a_new_rule_is_one_file_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its family registered, names, help, the table of the docs and audits know it."""
+    """With its family registered, names, help, the table of the docs and audits know
+    it.
+    """
     monkeypatch.setattr(First, "__module__", "improvable.algorithms.rules.first")
-    monkeypatch.setitem(FAMILIES, "first", Family("first", "selects by one feature", First, "age"))
+    monkeypatch.setitem(
+        FAMILIES, "first", Family("first", "selects by one feature", First, "age")
+    )
     monkeypatch.setitem(RULES, "first", First())
     assert "first:age" in rule_names()
     assert own_modules("first:age") == []
     assert not runs_foreign_code(as_rule("first:age"))
     assert own_modules("tournament:first,drop:x:their_rules:rule") == ["their_rules"]
     assert "first (selects by one feature)" in " ".join(rules_help().split())
-    assert "| `first`, `first:age` | selects by one feature | capacity |" in rules.table()
+    assert (
+        "| `first`, `first:age` | selects by one feature | capacity |" in rules.table()
+    )
     with pytest.raises(OptionError, match=r"there is no rule 'firs'.*first"):
         as_rule("firs")
     people = improvable.datasets.care_management(1_000, seed=1)
     for rule in ("first", "first:gagne_sum_tm1", "tournament:linear,drop:cost_*:first"):
         result = improvable.audit(
-            people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-            features=["gagne_sum_tm1", "cost_other_tm1"], rule=rule,
+            people,
+            outcome="gagne_sum_t",
+            group="race",
+            status_quo=improvable.threshold("risk_score_t", capacity=0.2),
+            features=["gagne_sum_tm1", "cost_other_tm1"],
+            rule=rule,
             test=improvable.Test(draws=100, repetitions=1, scheme="split"),
-        )  # fmt: skip
+        )
         assert result.to_dict()["rule"] == rule
 
 
@@ -84,7 +102,9 @@ def test_every_name_that_is_proposed_is_a_rule(name: str) -> None:
     assert own_modules(name) == []
 
 
-@pytest.mark.parametrize("name", ["forest", "ridge", "linear_program", "drop", "blend", "tournament"])
+@pytest.mark.parametrize(
+    "name", ["forest", "ridge", "linear_program", "drop", "blend", "tournament"]
+)
 def test_a_wrong_setting_says_how_to_write_it(name: str) -> None:
     with pytest.raises(OptionError):
         as_rule(f"{name}:=")
@@ -117,17 +137,31 @@ class Twice:
 Twice.__module__ = "improvable.algorithms.rules.twice"
 
 
-def test_a_new_wrapper_does_not_hide_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line in the registry is enough: neither a list of wrappers nor the name of a field has to know it."""
+def test_a_new_wrapper_does_not_hide_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line in the registry is enough: neither a list of wrappers nor the name of a
+    field has to know it.
+    """
     line = Family(
-        "twice", "a rule, twice", lambda _, rule: Twice(rule), "linear", split=lambda setting: ("", [setting])
+        "twice",
+        "a rule, twice",
+        lambda _, rule: Twice(rule),
+        "linear",
+        split=lambda setting: ("", [setting]),
     )
     monkeypatch.setitem(FAMILIES, "twice", line)
     assert as_rule("twice:ridge:10").name == "twice"
-    for name in ("twice:their_rules:rule", "drop:x:twice:their_rules:rule", "tournament:linear,twice:their_rules:rule"):
+    for name in (
+        "twice:their_rules:rule",
+        "drop:x:twice:their_rules:rule",
+        "tournament:linear,twice:their_rules:rule",
+    ):
         assert own_modules(name) == ["their_rules"]
         warn_of_code({"rule": {"name": name}})
-        assert "is Python code by its author, and will run" in " ".join(capsys.readouterr().err.split())
+        assert "is Python code by its author, and will run" in " ".join(
+            capsys.readouterr().err.split()
+        )
     for known in (is_own_rule, runs_foreign_code, keeps_state):
         assert known(Twice(Twice(Theirs())))
         assert not known(Twice(as_rule("linear")))

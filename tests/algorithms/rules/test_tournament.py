@@ -48,9 +48,14 @@ def make_people(n: int) -> pl.DataFrame:
 
 def audited(people: Any, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
-        "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
-        "features": ["need", "cost_old", "noise"], "repetitions": 3, "draws": 300, "row_id": "person",
-    }  # fmt: skip
+        "outcome": "outcome",
+        "group": "group",
+        "status_quo": improvable.threshold("score", capacity=0.2),
+        "features": ["need", "cost_old", "noise"],
+        "repetitions": 3,
+        "draws": 300,
+        "row_id": "person",
+    }
     return flat_audit(people, **{**settings, **options})
 
 
@@ -64,36 +69,54 @@ class By:
     def name(self) -> str:
         return f"by {self.column}"
 
-    def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+    def select(
+        self, training: improvable.Training, status_quo: improvable.Algorithm
+    ) -> Any:
         return improvable.threshold(self.column, capacity=0.2)
 
 
 def test_the_better_rule_wins_and_is_what_gets_tested(many: pl.DataFrame) -> None:
-    contest = audited(many, rule=as_tournament([By("noise"), By("need")]), repetitions=7)
+    contest = audited(
+        many, rule=as_tournament([By("noise"), By("need")]), repetitions=7
+    )
     alone = audited(many, rule=By("need"), repetitions=7)
-    for repetition, expected in zip(contest.to_dict()["repetitions"], alone.to_dict()["repetitions"], strict=True):
+    for repetition, expected in zip(
+        contest.to_dict()["repetitions"], alone.to_dict()["repetitions"], strict=True
+    ):
         for block in repetition["rule_notes"]["blocks"]:
             assert block["winner"] == "by need"
             assert block["margins"]["by need"] > block["margins"]["by noise"]
         assert repetition["components"] == expected["components"]
-    assert "Won inside the training rows: by need (28)." in contest.summary(verbose=True)
+    assert "Won inside the training rows: by need (28)." in contest.summary(
+        verbose=True
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"scheme": "split", "train_fraction": 0.4}])
 def test_contenders_never_see_test_rows_nor_the_fold_they_are_judged_on(
     many: pl.DataFrame, options: dict[str, Any]
 ) -> None:
-    """Every call sees four fifths of the training rows, or, to refit, all of them; never a row from outside."""
+    """Every call sees four fifths of the training rows, or, to refit, all of them;
+    never a row from outside.
+    """
     seen: list[set[float]] = []
 
     @dataclass(frozen=True)
     class Spy(By):
-        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+        def select(
+            self, training: improvable.Training, status_quo: improvable.Algorithm
+        ) -> Any:
             seen.append(set(training.rows.numbers("noise")))
             return super().select(training, status_quo)
 
-    result = audited(many, rule=as_tournament([Spy("need"), By("noise")]), repetitions=7, **options)
-    learned = [block["learned_from"] for one in result.repetitions for block in one.notes["blocks"]]
+    result = audited(
+        many, rule=as_tournament([Spy("need"), By("noise")]), repetitions=7, **options
+    )
+    learned = [
+        block["learned_from"]
+        for one in result.repetitions
+        for block in one.notes["blocks"]
+    ]
     assert len(seen) == 6 * len(learned) == 6 * 7 * (1 if options else 4)
     assert sorted(len(seen[last]) for last in range(5, len(seen), 6)) == sorted(learned)
     for fit in range(len(learned)):
@@ -106,7 +129,9 @@ def test_contenders_never_see_test_rows_nor_the_fold_they_are_judged_on(
 
 
 def test_clusters_stay_whole_in_folds(people: pl.DataFrame) -> None:
-    result = audited(people, rule="tournament:linear,ridge:10", cluster="clinic", repetitions=1)
+    result = audited(
+        people, rule="tournament:linear,ridge:10", cluster="clinic", repetitions=1
+    )
     assert result.repetitions[0].clusters is not None
     assert abs(result.repetitions[0].clusters - 90) < 12
     sample = training_rows(people, cluster="clinic")
@@ -123,35 +148,54 @@ def test_clusters_stay_whole_in_folds(people: pl.DataFrame) -> None:
 
 def training_rows(people: pl.DataFrame, **options: Any) -> Sample:
     status_quo = improvable.threshold("score", capacity=0.2)
-    named: dict[str, Any] = {"outcome": "outcome", "group": "group", "rule": "linear", "features": ["need"]}
+    named: dict[str, Any] = {
+        "outcome": "outcome",
+        "group": "group",
+        "rule": "linear",
+        "features": ["need"],
+    }
     asked = Settings(status_quo=status_quo, **named, **options)
     return prepare_audit(people, asked).sample()
 
 
 def as_training(sample: Sample) -> improvable.Training:
     nothing: Any = None
-    return improvable.Training(sample, ("need",), True, "outcome", nothing, nothing, np.random.SeedSequence(0))
+    return improvable.Training(
+        sample, ("need",), True, "outcome", nothing, nothing, np.random.SeedSequence(0)
+    )
 
 
-def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFrame) -> None:
+def test_the_same_seed_gives_the_same_winner_with_any_workers(
+    people: pl.DataFrame,
+) -> None:
     rule = "tournament:linear,lasso,boosting"
-    one, two = (audited(people, rule=rule, scheme="split", n_jobs=jobs) for jobs in (1, 2))
+    one, two = (
+        audited(people, rule=rule, scheme="split", n_jobs=jobs) for jobs in (1, 2)
+    )
     assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
 
 
-def test_a_blend_of_nearly_nothing_is_the_status_quo_and_of_nearly_all_the_model(people: pl.DataFrame) -> None:
+def test_a_blend_of_nearly_nothing_is_the_status_quo_and_of_nearly_all_the_model(
+    people: pl.DataFrame,
+) -> None:
     def decisions(rule: str) -> Any:
         return audited(people, rule=rule, repetitions=1).refit().decide(people)
 
     scores = people["score"].to_numpy()
-    np.testing.assert_array_equal(decisions("blend:0.000001:linear"), scores > np.quantile(scores, 0.8))
+    np.testing.assert_array_equal(
+        decisions("blend:0.000001:linear"), scores > np.quantile(scores, 0.8)
+    )
     assert (decisions("blend:0.999999:linear") == decisions("linear")).mean() > 0.999
 
 
 def test_dropping_features_is_the_rule_without_them(people: pl.DataFrame) -> None:
     dropped = audited(people, rule="drop:cost_*:linear").to_dict()["repetitions"]
-    without = audited(people, rule="linear", features=["need", "noise"]).to_dict()["repetitions"]
-    assert [repetition["components"] for repetition in dropped] == [repetition["components"] for repetition in without]
+    without = audited(people, rule="linear", features=["need", "noise"]).to_dict()[
+        "repetitions"
+    ]
+    assert [repetition["components"] for repetition in dropped] == [
+        repetition["components"] for repetition in without
+    ]
 
 
 def test_a_rule_can_be_named_by_module_and_object(
@@ -162,7 +206,8 @@ def test_a_rule_can_be_named_by_module_and_object(
         "class Need:\n"
         "    name = 'need'\n"
         "    def select(self, training, status_quo):\n"
-        "        return improvable.threshold('need', capacity=training.constraints.capacity)\n"
+        "        return improvable.threshold('need', "
+        "capacity=training.constraints.capacity)\n"
         "rule = Need()\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -174,7 +219,9 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
     class Nothing:
         name = "nothing"
 
-        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+        def select(
+            self, training: improvable.Training, status_quo: improvable.Algorithm
+        ) -> Any:
             return improvable.Selection(None, {"status": "infeasible"})
 
     result = audited(people, rule=Nothing(), repetitions=7)
@@ -199,7 +246,9 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
         ("tournament:linear,forrest", "Did you mean 'forest'"),
     ],
 )
-def test_rules_that_cannot_be_read_say_how_to_write_them(rule: str, message: str) -> None:
+def test_rules_that_cannot_be_read_say_how_to_write_them(
+    rule: str, message: str
+) -> None:
     with pytest.raises(improvable.OptionError, match=message):
         as_rule(rule)
 
@@ -209,21 +258,34 @@ def test_rules_that_cannot_be_read_say_how_to_write_them(rule: str, message: str
     [
         ("drop:zzz*:linear", "repetition 1, block 1: 'zzz.' matches no feature"),
         ("drop:*:linear", "matches every feature"),
-        ("tournament:linear,logistic", "contender 'logistic': rule 'logistic' is a classifier"),
+        (
+            "tournament:linear,logistic",
+            "contender 'logistic': rule 'logistic' is a classifier",
+        ),
     ],
 )
-def test_rules_that_fail_on_the_rows_name_the_repetition(people: pl.DataFrame, rule: str, message: str) -> None:
+def test_rules_that_fail_on_the_rows_name_the_repetition(
+    people: pl.DataFrame, rule: str, message: str
+) -> None:
     with pytest.raises(improvable.RuleError, match=message):
         audited(people, rule=rule)
 
 
 def test_a_blend_needs_a_score(people: pl.DataFrame) -> None:
     with pytest.raises(improvable.RuleError, match="blends the status quo's score"):
-        audited(people, rule="blend:0.5:linear", status_quo=lambda frame: frame["score"].to_numpy() > 1, capacity=0.2)
+        audited(
+            people,
+            rule="blend:0.5:linear",
+            status_quo=lambda frame: frame["score"].to_numpy() > 1,
+            capacity=0.2,
+        )
 
 
 def test_too_few_training_rows_for_folds(people: pl.DataFrame) -> None:
     sample = training_rows(people, cluster="clinic")
     few = sample.take(np.flatnonzero(sample.rows.numbers("clinic") < 3))
-    with pytest.raises(improvable.DataError, match="3 training clusters are too few to judge a rule by rows left out"):
+    with pytest.raises(
+        improvable.DataError,
+        match="3 training clusters are too few to judge a rule by rows left out",
+    ):
         folds_of(as_training(few))

@@ -8,17 +8,23 @@ import improvable
 from flat import flat_audit
 
 
-@pytest.mark.parametrize("rule", ["linear", "ridge:100", "logistic", "lasso", "boosting", "aim"])
+@pytest.mark.parametrize(
+    "rule", ["linear", "ridge:100", "logistic", "lasso", "boosting", "aim"]
+)
 def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
-    """A penalty, and a capacity of one row, are beside the number of rows, not of people whom they stand for."""
+    """A penalty, and a capacity of one row, are beside the number of rows, not of
+    people whom they stand for.
+    """
     rng = np.random.default_rng(3)
     rows = 600
     x = rng.normal(size=(rows, 3))
     people = pl.DataFrame(x, schema=["x0", "x1", "x2"]).with_columns(
-        group=pl.Series(rng.choice(["a", "b"], rows)), score=pl.Series(x[:, 0] + rng.normal(0, 2, rows)),
+        group=pl.Series(rng.choice(["a", "b"], rows)),
+        score=pl.Series(x[:, 0] + rng.normal(0, 2, rows)),
         outcome=pl.Series((x.sum(axis=1) + rng.normal(0, 1, rows) > 0).astype(int)),
-        weight=pl.Series(rng.uniform(1, 3, rows)), id=pl.Series(range(rows)),
-    )  # fmt: skip
+        weight=pl.Series(rng.uniform(1, 3, rows)),
+        id=pl.Series(range(rows)),
+    )
     found = [
         flat_audit(
             people.with_columns(pl.col("weight") * unit),
@@ -37,4 +43,7 @@ def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
     ]
     for other in found[1:]:
         assert found[0].p_value == other.p_value
-        assert found[0].facts["repetitions"][0]["components"] == other.facts["repetitions"][0]["components"]
+        assert (
+            found[0].facts["repetitions"][0]["components"]
+            == other.facts["repetitions"][0]["components"]
+        )

@@ -7,7 +7,14 @@ import pytest
 import improvable
 from improvable.studies.game import costs_of, play
 
-FORMULAS = ["0.001*m", "0.01*m**1.5 + 0.001*m", "exp(m/100) - 1", "0.02*(m + m**2)/2", "m*sqrt(m + 1)/500", "-(-m)/9"]
+FORMULAS = [
+    "0.001*m",
+    "0.01*m**1.5 + 0.001*m",
+    "exp(m/100) - 1",
+    "0.02*(m + m**2)/2",
+    "m*sqrt(m + 1)/500",
+    "-(-m)/9",
+]
 
 
 @pytest.mark.paper("Section 5.1")
@@ -16,12 +23,26 @@ def test_a_formula_is_what_python_computes(formula: str) -> None:
     single, repeated = costs_of(formula, 5)
     scope = {"exp": math.exp, "sqrt": math.sqrt, "log": math.log, "__builtins__": {}}
     for m in (0, 1, 2, 7, 40):
-        assert single(m) == pytest.approx(eval(formula, scope, {"m": m}), rel=1e-12, abs=1e-15)
-        assert repeated(m) == pytest.approx(eval(formula, scope, {"m": 5 * m}), rel=1e-12, abs=1e-15)
+        assert single(m) == pytest.approx(
+            eval(formula, scope, {"m": m}), rel=1e-12, abs=1e-15
+        )
+        assert repeated(m) == pytest.approx(
+            eval(formula, scope, {"m": 5 * m}), rel=1e-12, abs=1e-15
+        )
 
 
 @pytest.mark.parametrize(
-    "formula", ["__import__('os').system('true')", "m.real", "n*2", "K*m", "9**9**9*m", "m if m else 1", "", "m +"]
+    "formula",
+    [
+        "__import__('os').system('true')",
+        "m.real",
+        "n*2",
+        "K*m",
+        "9**9**9*m",
+        "m if m else 1",
+        "",
+        "m +",
+    ],
 )
 def test_nothing_but_arithmetic_of_m_is_evaluated(formula: str) -> None:
     with pytest.raises(improvable.OptionError, match="formula") as caught:
@@ -54,4 +75,6 @@ def test_a_cost_that_explodes_is_a_cost() -> None:
 
 
 def test_a_number_is_the_linear_formula() -> None:
-    assert [costs_of("0.01*m", 7)[i](3) for i in (0, 1)] == pytest.approx([costs_of(0.01, 7)[i](3) for i in (0, 1)])
+    assert [costs_of("0.01*m", 7)[i](3) for i in (0, 1)] == pytest.approx(
+        [costs_of(0.01, 7)[i](3) for i in (0, 1)]
+    )

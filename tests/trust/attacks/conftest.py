@@ -16,7 +16,9 @@ from protocol_room import OPTIONS
 
 @pytest.fixture(scope="module", autouse=True)
 def pictures() -> Iterator[None]:
-    """To verify a page draws it again: the same text is the same picture, and to draw one is half of that time."""
+    """To verify a page draws it again: the same text is the same picture, and to draw
+    one is half of that time.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vl_convert, "vegalite_to_svg", cache(vl_convert.vegalite_to_svg))
         yield
@@ -29,12 +31,35 @@ def sealed_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people = improvable.datasets.care_management(3_000, seed=4).with_columns(
         gagne_sum_t=(pl.col("gagne_sum_t") > 2).cast(int)
     )
-    people.select("gagne_sum_t", "race", "risk_score_t", "gagne_sum_tm1", "dem_female").write_csv(place / "people.csv")
+    people.select(
+        "gagne_sum_t", "race", "risk_score_t", "gagne_sum_tm1", "dem_female"
+    ).write_csv(place / "people.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        assert run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
-        assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "docket 1"]) == 0
-        assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run", "--json", "result.json"]) == 0
+        assert (
+            run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
+        )
+        assert (
+            run(
+                ["seal", "care.toml", "--data", "people.csv", "--challenge", "docket 1"]
+            )
+            == 0
+        )
+        assert (
+            run(
+                [
+                    "audit",
+                    "care.toml",
+                    "--data",
+                    "people.csv",
+                    "--out",
+                    "run",
+                    "--json",
+                    "result.json",
+                ]
+            )
+            == 0
+        )
     return place
 
 

@@ -1,6 +1,8 @@
-"""Attack 10: a slow machine stops `linear_program` early, so that its speed picks the candidate.
+"""Attack 10: a slow machine stops `linear_program` early, so that its speed picks the
+candidate.
 
-Searches stop after a number of nodes, the same on every machine. The clock can only end a run with an error.
+Searches stop after a number of nodes, the same on every machine. The clock can only end
+a run with an error.
 """
 
 import inspect
@@ -24,15 +26,23 @@ def test_the_clock_is_an_error_and_never_a_result() -> None:
         solve(instance(400, 1, d=4), 100, START, time_limit=0.0)
 
 
-def test_nodes_decide_and_a_slow_clock_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same nodes with a clock that runs a hundred times faster, as on a machine that is slower."""
+def test_nodes_decide_and_a_slow_clock_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same nodes with a clock that runs a hundred times faster, as on a machine
+    that is slower.
+    """
     hard = instance(60, 1, d=4)
     usual = solve(hard, 3, START)
     real = time.perf_counter
     monkeypatch.setattr(time, "perf_counter", lambda: 100 * real())
     again = solve(hard, 3, START, time_limit=program.TIME_LIMIT * 10)
     assert again.status == usual.status
-    assert (again.value, again.bound, again.gap) == (usual.value, usual.bound, usual.gap)
+    assert (again.value, again.bound, again.gap) == (
+        usual.value,
+        usual.bound,
+        usual.gap,
+    )
     assert again.beta is not None
     assert usual.beta is not None
     assert (again.beta == usual.beta).all()

@@ -1,6 +1,8 @@
-"""Attack 3: a challenge that can be foreseen, such as a docket number, lets the analyst try protocols until one suits.
+"""Attack 3: a challenge that can be foreseen, such as a docket number, lets the analyst
+try protocols until one suits.
 
-A protocol names a public value that nobody knows yet; it is sealed before that, and given the value when it runs.
+A protocol names a public value that nobody knows yet; it is sealed before that, and
+given the value when it runs.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -32,7 +34,20 @@ class Clock:
 def clock(room: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     assert room.exists()
     Path("care.toml").unlink()
-    assert run(["audit", "people.csv", *OPTIONS, "--challenge-source", SOURCE, "--write-protocol", "care.toml"]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "people.csv",
+                *OPTIONS,
+                "--challenge-source",
+                SOURCE,
+                "--write-protocol",
+                "care.toml",
+            ]
+        )
+        == 0
+    )
     return Clock(monkeypatch)
 
 
@@ -41,32 +56,98 @@ def test_the_time_of_a_round_is_the_chains() -> None:
     assert parse_source("drand:27946612").due == datetime(2026, 4, 20, tzinfo=UTC)
 
 
-def test_protocol_seal_challenge_and_run_in_this_order(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_protocol_seal_challenge_and_run_in_this_order(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
     capsys.readouterr()
     assert run(["seal", "care.toml", "--data", "people.csv"]) == 0
     assert "https://api.drand.sh/52db9ba7" in said(capsys)
     assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run"]) == 2
     assert "which was not given" in said(capsys)
     clock.time = DUE + timedelta(hours=1)
-    assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run", "--challenge", "docket 24-1234"]) == 2
+    assert (
+        run(
+            [
+                "audit",
+                "care.toml",
+                "--data",
+                "people.csv",
+                "--out",
+                "run",
+                "--challenge",
+                "docket 24-1234",
+            ]
+        )
+        == 2
+    )
     assert "is not the randomness of a round of drand" in said(capsys)
-    assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run", "--challenge", VALUE]) == 0
-    assert [line.event for line in read_ledger("people.csv.ledger")] == ["sealed", "begun", "finished"]
+    assert (
+        run(
+            [
+                "audit",
+                "care.toml",
+                "--data",
+                "people.csv",
+                "--out",
+                "run",
+                "--challenge",
+                VALUE,
+            ]
+        )
+        == 0
+    )
+    assert [line.event for line in read_ledger("people.csv.ledger")] == [
+        "sealed",
+        "begun",
+        "finished",
+    ]
     capsys.readouterr()
     assert run(["ledger", "people.csv"]) == 0
     assert "(line 1) -> challenge drand:33200001 due" in (shown := said(capsys))
     assert "-> run begun" in shown
     assert "in order." in shown
     assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal"]) == 1
-    assert "nobody checked that it is the randomness of drand's round 33,200,001" in (shown := said(capsys))
+    assert "nobody checked that it is the randomness of drand's round 33,200,001" in (
+        shown := said(capsys)
+    )
     assert "look it up at https://api.drand.sh/" in shown
-    assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal", "--challenge", VALUE]) == 0
+    assert (
+        run(
+            [
+                "verify",
+                "run",
+                "--data",
+                "people.csv",
+                "--seal",
+                "care.seal",
+                "--challenge",
+                VALUE,
+            ]
+        )
+        == 0
+    )
     other = VALUE.replace("4b", "4c")
-    assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal", "--challenge", other]) == 1
+    assert (
+        run(
+            [
+                "verify",
+                "run",
+                "--data",
+                "people.csv",
+                "--seal",
+                "care.seal",
+                "--challenge",
+                other,
+            ]
+        )
+        == 1
+    )
     assert f"DIFFERENT challenge {other}; the result has {VALUE}" in said(capsys)
 
 
-def test_a_value_that_may_be_known_cannot_be_sealed(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_that_may_be_known_cannot_be_sealed(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
     clock.time = DUE
     assert run(["seal", "care.toml", "--data", "people.csv"]) == 2
     assert "which may be known by now" in said(capsys)
@@ -78,17 +159,66 @@ def test_a_run_before_its_challenge_could_be_known_is_out_of_order(
 ) -> None:
     assert run(["seal", "care.toml", "--data", "people.csv"]) == 0
     clock.time += timedelta(hours=1)
-    assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run", "--challenge", VALUE]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "care.toml",
+                "--data",
+                "people.csv",
+                "--out",
+                "run",
+                "--challenge",
+                VALUE,
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
     assert run(["ledger", "people.csv"]) == 1
     assert "NOT IN ORDER: line 2 is before the challenge could be known" in said(capsys)
-    assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal", "--challenge", VALUE]) == 1
+    assert (
+        run(
+            [
+                "verify",
+                "run",
+                "--data",
+                "people.csv",
+                "--seal",
+                "care.seal",
+                "--challenge",
+                VALUE,
+            ]
+        )
+        == 1
+    )
 
 
-def test_a_run_before_the_seal_is_out_of_order(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["seal", "care.toml", "--data", "people.csv", "--ledger", "practice.ledger"]) == 0
+def test_a_run_before_the_seal_is_out_of_order(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        run(
+            ["seal", "care.toml", "--data", "people.csv", "--ledger", "practice.ledger"]
+        )
+        == 0
+    )
     clock.time = DUE + timedelta(hours=1)
-    assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run", "--challenge", VALUE]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "care.toml",
+                "--data",
+                "people.csv",
+                "--out",
+                "run",
+                "--challenge",
+                VALUE,
+            ]
+        )
+        == 0
+    )
     clock.time = DUE - timedelta(hours=1)
     assert run(["seal", "care.toml", "--data", "people.csv"]) == 0
     capsys.readouterr()
@@ -99,10 +229,28 @@ def test_a_run_before_the_seal_is_out_of_order(clock: Clock, capsys: pytest.Capt
 
 
 @pytest.mark.usefixtures("room")
-@pytest.mark.parametrize("source", ["docket 24-1234", "drand:0", "drand:-3", "close:2026-12-01", "close:S&P 500:soon"])
-def test_a_source_that_is_none_is_refused(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "source",
+    ["docket 24-1234", "drand:0", "drand:-3", "close:2026-12-01", "close:S&P 500:soon"],
+)
+def test_a_source_that_is_none_is_refused(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     capsys.readouterr()
-    assert run(["audit", "people.csv", *OPTIONS, "--challenge-source", source, "--write-protocol", "new.toml"]) == 2
+    assert (
+        run(
+            [
+                "audit",
+                "people.csv",
+                *OPTIONS,
+                "--challenge-source",
+                source,
+                "--write-protocol",
+                "new.toml",
+            ]
+        )
+        == 2
+    )
     assert "the challenge's source" in said(capsys)
 
 

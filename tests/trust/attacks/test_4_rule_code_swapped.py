@@ -1,8 +1,10 @@
-"""Attack 4: a sealed `myrule:rule` is swapped for code that selects on the outcome, under the same name.
+"""Attack 4: a sealed `myrule:rule` is swapped for code that selects on the outcome,
+under the same name.
 
-The digest of the code (the module, its package, and what they import from beside it) is in protocol, seal and report;
-`audit`, `seal` and `verify` refuse other code before any of it runs. A candidate is shown its declared features when it
-decides, never the outcome or the group.
+The digest of the code (the module, its package, and what they import from beside it) is
+in protocol, seal and report; `audit`, `seal` and `verify` refuse other code before any
+of it runs. A candidate is shown its declared features when it decides, never the
+outcome or the group.
 """
 
 import importlib.util
@@ -32,21 +34,47 @@ class Rule:
         return improvable.threshold(lambda rows: rows[column].to_numpy(), capacity=training.constraints.capacity)
 
 rule = Rule()
-"""
+"""  # noqa: E501
 OPTIONS = [
-    *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.1"),
-    # Named code starts one process per block: the paper's split has one block, seven forward repetitions have 28.
-    *("--features", "gagne_sum_tm1,dem_female", "--scheme", "split", "--repetitions", "1", "--draws", "300"),
+    *(
+        "--outcome",
+        "gagne_sum_t",
+        "--group",
+        "race",
+        "--score",
+        "risk_score_t",
+        "--capacity",
+        "0.1",
+    ),
+    # Named code starts one process per block: the paper's split has one block, seven
+    # forward repetitions have 28.
+    *(
+        "--features",
+        "gagne_sum_tm1,dem_female",
+        "--scheme",
+        "split",
+        "--repetitions",
+        "1",
+        "--draws",
+        "300",
+    ),
 ]
 FORWARD: dict[str, Any] = {
-    "outcome": "gagne_sum_t", "group": "race", "features": ["gagne_sum_tm1", "dem_female"], "repetitions": 7,
-    "draws": 200, "status_quo": improvable.threshold("risk_score_t", capacity=0.1), "n_jobs": 1,
-}  # fmt: skip
+    "outcome": "gagne_sum_t",
+    "group": "race",
+    "features": ["gagne_sum_tm1", "dem_female"],
+    "repetitions": 7,
+    "draws": 200,
+    "status_quo": improvable.threshold("risk_score_t", capacity=0.1),
+    "n_jobs": 1,
+}
 SPLIT = FORWARD | {"scheme": "split", "repetitions": 2}
 
 
 @pytest.fixture
-def names(room: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> tuple[str, str]:
+def names(
+    room: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> tuple[str, str]:
     """Modules of this test's own, since Python imports a name once."""
     assert room.exists()
     tag = abs(hash(request.node.name)) % 10**8
@@ -62,17 +90,62 @@ def test_swapped_code_is_found_by_audit_seal_and_verify(
 ) -> None:
     """Whether it is the rule's own file that is swapped, or one that it imports."""
     rule = f"{names[0]}:rule"
-    assert run(["audit", "people.csv", *OPTIONS, "--rule", rule, "--write-protocol", "own.toml"]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "people.csv",
+                *OPTIONS,
+                "--rule",
+                rule,
+                "--write-protocol",
+                "own.toml",
+            ]
+        )
+        == 0
+    )
     digest = source_digest(rule)
     assert digest is not None
     assert f'source = "{digest}"' in Path("own.toml").read_text()
-    Path("undeclared.toml").write_text(Path("own.toml").read_text().replace(f'source = "{digest}"\n', ""))
+    Path("undeclared.toml").write_text(
+        Path("own.toml").read_text().replace(f'source = "{digest}"\n', "")
+    )
     for protocol in ("own", "undeclared"):
-        assert run(["seal", f"{protocol}.toml", "--data", "people.csv", "--challenge", "9f2c"]) == 0
-        assert run(["audit", f"{protocol}.toml", "--data", "people.csv", "--out", protocol]) == 0
+        assert (
+            run(
+                [
+                    "seal",
+                    f"{protocol}.toml",
+                    "--data",
+                    "people.csv",
+                    "--challenge",
+                    "9f2c",
+                ]
+            )
+            == 0
+        )
+        assert (
+            run(
+                ["audit", f"{protocol}.toml", "--data", "people.csv", "--out", protocol]
+            )
+            == 0
+        )
     assert digest in Path("own.seal").read_text()
     assert improvable.load("own").to_dict()["rule_source"] == digest
-    assert run(["verify", "own", "--data", "people.csv", "--seal", "own.seal", "--run-code"]) == 0
+    assert (
+        run(
+            [
+                "verify",
+                "own",
+                "--data",
+                "people.csv",
+                "--seal",
+                "own.seal",
+                "--run-code",
+            ]
+        )
+        == 0
+    )
     for swapped in (Path(f"{name}.py") for name in names):
         honest = swapped.read_text()
         swapped.write_text(f"{honest}# and now for something else\n")
@@ -80,12 +153,42 @@ def test_swapped_code_is_found_by_audit_seal_and_verify(
         capsys.readouterr()
         assert run(["audit", "own.toml", "--data", "people.csv"]) == 2
         assert "and the protocol declares" in said(capsys)
-        assert run(["verify", "own", "--data", "people.csv", "--seal", "own.seal", "--run-code"]) == 2
-        assert "is not the code that the result names, so nothing was run" in said(capsys)
+        assert (
+            run(
+                [
+                    "verify",
+                    "own",
+                    "--data",
+                    "people.csv",
+                    "--seal",
+                    "own.seal",
+                    "--run-code",
+                ]
+            )
+            == 2
+        )
+        assert "is not the code that the result names, so nothing was run" in said(
+            capsys
+        )
         assert run(["audit", "undeclared.toml", "--data", "people.csv"]) == 2
         assert "is not the code that was sealed" in said(capsys)
-        assert run(["verify", "undeclared", "--data", "people.csv", "--seal", "undeclared.seal", "--run-code"]) == 2
-        assert "is not the code that the result names, so nothing was run" in said(capsys)
+        assert (
+            run(
+                [
+                    "verify",
+                    "undeclared",
+                    "--data",
+                    "people.csv",
+                    "--seal",
+                    "undeclared.seal",
+                    "--run-code",
+                ]
+            )
+            == 2
+        )
+        assert "is not the code that the result names, so nothing was run" in said(
+            capsys
+        )
         swapped.write_text(honest)
 
 
@@ -99,7 +202,9 @@ def test_the_digest_is_the_same_in_any_folder_and_changes_with_any_file_of_a_pac
         (package / "parts").mkdir(parents=True)
         (package / "__init__.py").write_bytes(b"")
         (package / "rules.py").write_bytes(f"x = 1{ends}y = 2{ends}".encode())
-        (package / "parts" / "table.csv").write_text("1,2" if place != "three" else "1,3")
+        (package / "parts" / "table.csv").write_text(
+            "1,2" if place != "three" else "1,3"
+        )
         with monkeypatch.context() as here:
             here.syspath_prepend(str(tmp_path / place))
             digests.append(source_digest("their_package.rules:rule"))
@@ -117,16 +222,23 @@ class Peeking:
 
     def select(self, training: Any, status_quo: Any) -> Any:
         del status_quo
-        assert self.column in training.rows.columns, "it may learn from any column of the training rows"
+        assert self.column in training.rows.columns, (
+            "it may learn from any column of the training rows"
+        )
         column, capacity = self.column, training.constraints.capacity
         if self.how == "function":
-            return improvable.threshold(lambda rows: rows[column].to_numpy(), capacity=capacity)
+            return improvable.threshold(
+                lambda rows: rows[column].to_numpy(), capacity=capacity
+            )
         if self.how == "column":
             return improvable.threshold(column, capacity=capacity)
         return lambda rows: (rows[column].to_numpy() > 1).astype(float)
 
 
-COLUMNS, HOW = ("gagne_sum_t", "race_code", "cost_t"), ("function", "column", "decisions")
+COLUMNS, HOW = (
+    ("gagne_sum_t", "race_code", "cost_t"),
+    ("function", "column", "decisions"),
+)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +255,8 @@ def test_a_candidate_sees_its_features_and_nothing_else(
 ) -> None:
     """Alone and in a tournament (`inside`), from memory and from files."""
     people = pl.read_csv("people.csv").with_columns(
-        race_code=(pl.col("race") == "black").cast(pl.Float64) + pl.int_range(pl.len()) * 1e-9,
+        race_code=(pl.col("race") == "black").cast(pl.Float64)
+        + pl.int_range(pl.len()) * 1e-9,
         person=pl.int_range(pl.len()),
     )
     Path("people").mkdir()
@@ -152,11 +265,16 @@ def test_a_candidate_sees_its_features_and_nothing_else(
     rule = as_tournament(["linear", peeking]) if inside else peeking
     with pytest.raises(ImprovableError) as refused:
         improvable.audit(
-            people if engine == "memory" else room / "people", outcome="gagne_sum_t", group="race", rule=rule,
-            features=["gagne_sum_tm1", "dem_female"], test=improvable.Test(repetitions=7, draws=200),
-            read=improvable.Read(engine=engine), row_id="person",
+            people if engine == "memory" else room / "people",
+            outcome="gagne_sum_t",
+            group="race",
+            rule=rule,
+            features=["gagne_sum_tm1", "dem_female"],
+            test=improvable.Test(repetitions=7, draws=200),
+            read=improvable.Read(engine=engine),
+            row_id="person",
             status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        )  # fmt: skip
+        )
     message = str(refused.value)
     assert column in message
     assert "gagne_sum_tm1" in message, "it says what the candidate may read"
@@ -176,13 +294,13 @@ class Rule:
         return improvable.threshold(lambda rows: rows["gagne_sum_tm1"].to_numpy(), capacity=capacity)
 
 rule = Rule()
-"""
+"""  # noqa: E501
 STRANGER = """
 import importlib.util, pathlib, sys
 spec = importlib.util.spec_from_file_location("stranger", pathlib.Path({place!r}) / "stranger.py")
 sys.modules["stranger"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules["stranger"])
-"""
+"""  # noqa: E501
 
 
 def rule_of(code: str, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -192,18 +310,29 @@ def rule_of(code: str, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.usefixtures("room")
-def test_named_code_remembers_nothing_from_block_to_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_code_remembers_nothing_from_block_to_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """28 blocks, and it is new in each; nothing of it is ever imported here."""
     rule = rule_of(REMEMBERS, "remembering_rule", monkeypatch)
     result = flat_audit("people.csv", rule=rule, **FORWARD)
     assert "remembering_rule" not in sys.modules
-    assert any("It ran in a new process for every block" in text for text in result.verdict_warnings)
+    assert any(
+        "It ran in a new process for every block" in text
+        for text in result.verdict_warnings
+    )
 
 
 @pytest.mark.usefixtures("room")
-def test_named_code_finds_what_the_same_object_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = REMEMBERS.replace('        assert len(seen) == 1, f"it was here {len(seen)} times"\n', "")
-    named = flat_audit("people.csv", rule=rule_of(code, "named_rule", monkeypatch), **SPLIT)
+def test_named_code_finds_what_the_same_object_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = REMEMBERS.replace(
+        '        assert len(seen) == 1, f"it was here {len(seen)} times"\n', ""
+    )
+    named = flat_audit(
+        "people.csv", rule=rule_of(code, "named_rule", monkeypatch), **SPLIT
+    )
     here: dict[str, Any] = {}
     exec(code, here)
     passed = flat_audit("people.csv", rule=here["rule"], **SPLIT)
@@ -212,13 +341,19 @@ def test_named_code_finds_what_the_same_object_finds(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("room")
 def test_an_object_is_said_to_keep_its_state() -> None:
-    result = flat_audit("people.csv", rule=Peeking("gagne_sum_tm1", "function"), **FORWARD)
+    result = flat_audit(
+        "people.csv", rule=Peeking("gagne_sum_tm1", "function"), **FORWARD
+    )
     assert any("It ran in this process" in text for text in result.verdict_warnings)
 
 
 @pytest.mark.usefixtures("room")
-def test_code_that_is_stale_or_comes_from_elsewhere_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiled file beside the source that says another thing, and a module loaded by its path."""
+def test_code_that_is_stale_or_comes_from_elsewhere_does_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A compiled file beside the source that says another thing, and a module loaded by
+    its path.
+    """
     rule = rule_of(REMEMBERS, "compiled_rule", monkeypatch)
     source = Path("compiled_rule.py").stat()
     Path("evil.py").write_text("raise SystemExit('the stale code ran')\n")
@@ -226,14 +361,19 @@ def test_code_that_is_stale_or_comes_from_elsewhere_does_not_run(monkeypatch: py
     cached.parent.mkdir(parents=True, exist_ok=True)
     py_compile.compile("evil.py", str(cached))
     content = bytearray(cached.read_bytes())
-    content[8:16] = int(source.st_mtime).to_bytes(4, "little") + source.st_size.to_bytes(4, "little")
+    content[8:16] = int(source.st_mtime).to_bytes(
+        4, "little"
+    ) + source.st_size.to_bytes(4, "little")
     cached.write_bytes(bytes(content))
     flat_audit("people.csv", rule=rule, **SPLIT)
     Path("elsewhere").mkdir()
     Path("elsewhere/stranger.py").write_text("x = 1\n")
     stranger = STRANGER.format(place=str(Path("elsewhere").resolve())) + REMEMBERS
     rule = rule_of(stranger, "stranger_rule", monkeypatch)
-    with pytest.raises(ImprovableError, match="loads 'stranger', which is neither installed nor part of its digest"):
+    with pytest.raises(
+        ImprovableError,
+        match="loads 'stranger', which is neither installed nor part of its digest",
+    ):
         flat_audit("people.csv", rule=rule, **SPLIT)
 
 

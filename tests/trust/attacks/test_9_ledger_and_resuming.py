@@ -1,8 +1,10 @@
-"""Attack 9: runs that leave no line, lines that say two things, clocks turned back, repetitions forged before a resume.
+"""Attack 9: runs that leave no line, lines that say two things, clocks turned back,
+repetitions forged before a resume.
 
-A line is written before anything is tested, by verifications, plans and every engine too. A torn last line is repaired,
-and said; a key said twice is refused; where time goes backward, nothing is verified. Each repetition carries a digest
-chained to its run, so that forged repetitions, and those of another run, are found at the resume.
+A line is written before anything is tested, by verifications, plans and every engine
+too. A torn last line is repaired, and said; a key said twice is refused; where time
+goes backward, nothing is verified. Each repetition carries a digest chained to its run,
+so that forged repetitions, and those of another run, are found at the resume.
 """
 
 import json
@@ -25,8 +27,24 @@ from protocol_room import OPTIONS, said
 
 AUDIT = ["audit", "people.csv", *OPTIONS]
 COMPARE = [
-    *("compare", "people.csv", "--outcome", "gagne_sum_t", "--group", "race", "--draws", "300"),
-    *("--status-quo-score", "risk_score_t", "--candidate-score", "gagne_sum_tm1", "--capacity", "0.1"),
+    *(
+        "compare",
+        "people.csv",
+        "--outcome",
+        "gagne_sum_t",
+        "--group",
+        "race",
+        "--draws",
+        "300",
+    ),
+    *(
+        "--status-quo-score",
+        "risk_score_t",
+        "--candidate-score",
+        "gagne_sum_tm1",
+        "--capacity",
+        "0.1",
+    ),
 ]
 
 
@@ -35,7 +53,9 @@ def events() -> list[str]:
 
 
 @pytest.mark.usefixtures("room")
-def test_a_run_that_is_stopped_at_once_has_left_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_stopped_at_once_has_left_its_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Nothing is computed and nothing is written before the ledger has its line."""
 
     def stop(*_: Any, **__: Any) -> None:
@@ -54,14 +74,22 @@ def test_a_run_that_is_stopped_at_once_has_left_its_line(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("room")
-def test_verifications_plans_and_runs_through_engines_are_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verifications_plans_and_runs_through_engines_are_recorded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run([*AUDIT, "--out", "run"]) == 0
     assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 0
     people = pl.read_csv("people.csv")
     Path("pieces").mkdir()
     people.with_row_index("person").write_parquet("pieces/1.parquet")
-    assert run(["audit", "pieces", *OPTIONS, "--engine", "arrow", "--row-id", "person"]) == 0
-    assert [line.event for line in read_ledger("pieces.ledger")] == ["begun", "finished"]
+    assert (
+        run(["audit", "pieces", *OPTIONS, "--engine", "arrow", "--row-id", "person"])
+        == 0
+    )
+    assert [line.event for line in read_ledger("pieces.ledger")] == [
+        "begun",
+        "finished",
+    ]
     assert events() == ["begun", "finished", "verified"]
     capsys.readouterr()
     assert run(["ledger", "people.csv"]) == 0
@@ -69,7 +97,9 @@ def test_verifications_plans_and_runs_through_engines_are_recorded(capsys: pytes
 
 
 @pytest.mark.usefixtures("room")
-def test_a_torn_last_line_is_repaired_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_torn_last_line_is_repaired_and_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run([*AUDIT, "--out", "run"]) == 0
     place = ledger_path("people.csv")
     whole = place.read_bytes()
@@ -102,7 +132,10 @@ def test_where_time_goes_backward_nothing_is_verified(
     assert run([*AUDIT, "--out", "run"]) == 0
     monkeypatch.setattr(ledger, "now", lambda: datetime.now(UTC) - timedelta(days=40))
     assert run([*AUDIT, "--seed", "1"]) == 0
-    for command in (["ledger", "people.csv"], ["verify", "run", "--data", "people.csv", "--unsealed"]):
+    for command in (
+        ["ledger", "people.csv"],
+        ["verify", "run", "--data", "people.csv", "--unsealed"],
+    ):
         capsys.readouterr()
         assert run(command) == 1
         assert "Time goes backward at line 3" in said(capsys)
@@ -136,7 +169,9 @@ def test_forged_repetitions_are_found_when_the_run_is_resumed(
     np.savez("run/repetition-001.npz", **arrays)
     capsys.readouterr()
     assert run([*AUDIT, "--out", "run"]) == 2
-    assert "repetition-001.npz' was changed, or is a repetition of another run" in said(capsys)
+    assert "repetition-001.npz' was changed, or is a repetition of another run" in said(
+        capsys
+    )
 
 
 @pytest.mark.usefixtures("room")
@@ -144,14 +179,20 @@ def test_forged_repetitions_are_found_when_the_run_is_resumed(
 def test_repetitions_of_another_run_are_found_when_the_run_is_resumed(
     other: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other run has the same question and seed, and a rule, or a scheme, that suits better."""
+    """The other run has the same question and seed, and a rule, or a scheme, that suits
+    better.
+    """
     assert run([*AUDIT, "--out", "run"]) == 0
     assert run([*AUDIT, *other, "--out", "other"]) == 0
     Path("run/result.json").unlink()
-    Path("run/repetition-002.npz").write_bytes(Path("other/repetition-002.npz").read_bytes())
+    Path("run/repetition-002.npz").write_bytes(
+        Path("other/repetition-002.npz").read_bytes()
+    )
     capsys.readouterr()
     assert run([*AUDIT, "--out", "run"]) == 2
-    assert "repetition-002.npz' was changed, or is a repetition of another run" in said(capsys)
+    assert "repetition-002.npz' was changed, or is a repetition of another run" in said(
+        capsys
+    )
     Path("run/repetition-002.npz").unlink()
     assert run([*AUDIT, "--out", "run"]) == 0
     assert run(["ledger", "people.csv"]) == 0

@@ -1,7 +1,9 @@
-"""A result names its sender's code as its rule, and verifying it runs that code on the verifier's machine.
+"""A result names its sender's code as its rule, and verifying it runs that code on the
+verifier's machine.
 
-`verify` compares protocol and seal with the verifier's own before anything is imported, and runs a rule that is code
-only with `--run-code`. Otherwise it names the module, and what to read first, and stops.
+`verify` compares protocol and seal with the verifier's own before anything is imported,
+and runs a rule that is code only with `--run-code`. Otherwise it names the module, and
+what to read first, and stops.
 """
 
 import json
@@ -27,12 +29,16 @@ class Rule:
         return improvable.threshold(lambda rows: rows[column].to_numpy(), capacity=training.constraints.capacity)
 
 rule = Rule()
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
-def theirs(sealed: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
-    """A result whose rule is declared to be code that is here: the sender edited what was declared."""
+def theirs(
+    sealed: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> str:
+    """A result whose rule is declared to be code that is here: the sender edited what
+    was declared.
+    """
     module = f"theirs_{abs(hash(request.node.name)) % 10**8}"
     (sealed / f"{module}.py").write_text(CODE)
     monkeypatch.syspath_prepend(str(sealed))
@@ -42,7 +48,9 @@ def theirs(sealed: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
     return module
 
 
-def test_code_is_refused_in_one_line_that_says_what_to_read(theirs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_is_refused_in_one_line_that_says_what_to_read(
+    theirs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     capsys.readouterr()
     assert run(["verify", "result.json", "--data", "people.csv"]) == 2
     captured = capsys.readouterr()
@@ -61,7 +69,9 @@ def test_code_that_was_not_agreed_to_is_not_run_even_where_code_may_run(
     """The result states the seal that was agreed, and declares another rule."""
     assert theirs
     capsys.readouterr()
-    assert run(["verify", "result.json", "--data", "people.csv", *mine, "--run-code"]) == 1
+    assert (
+        run(["verify", "result.json", "--data", "people.csv", *mine, "--run-code"]) == 1
+    )
     assert "this is not what you agreed to, so its code was not run" in said(capsys)
     assert not Path("it-ran").exists()
 

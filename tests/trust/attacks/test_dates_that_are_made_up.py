@@ -1,7 +1,9 @@
-"""A protocol, a seal or a ledger is written after the result, with the clock turned back.
+"""A protocol, a seal or a ledger is written after the result, with the clock turned
+back.
 
-Tokens of a time stamp authority (RFC 3161) say when protocol, seal and ledger lines existed. `openssl ts` makes and
-checks them, as the page on sealing shows; a line that was stamped and is gone from the ledger is missed.
+Tokens of a time stamp authority (RFC 3161) say when protocol, seal and ledger lines
+existed. `openssl ts` makes and checks them, as the page on sealing shows; a line that
+was stamped and is gone from the ledger is missed.
 """
 
 import shutil
@@ -29,14 +31,17 @@ def authorities(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture
 def stamped(sealed: Path, authorities: list[Path]) -> Path:
-    """A sealed run whose protocol, seal and ledger are stamped with the page's commands."""
+    """A sealed run whose protocol, seal and ledger are stamped with the page's
+    commands.
+    """
     shutil.copy(authorities[0] / "root.pem", "root.pem")
     assert shell("tail -n 1 people.csv.ledger > line.json")[0] == 0
     for name in FILES:
         query, ask = (command.replace("care.seal", name) for command in STAMP)
         assert shell(query)[0] == 0
         assert f"--data-binary @{name}.tsq -o {name}.tsr https://" in ask
-        answer(authorities[0], Path(f"{name}.tsq"), Path(f"{name}.tsr"))  # instead of asking over a network
+        # instead of asking over a network
+        answer(authorities[0], Path(f"{name}.tsq"), Path(f"{name}.tsr"))
     return sealed
 
 
@@ -50,7 +55,10 @@ def test_tokens_hold_and_say_when() -> None:
         assert holds(name)
         status, shown = shell(CHECK[1].replace("care.seal", name))
         assert status == 0
-        assert f"{datetime.now(UTC):%Y} GMT" in shown.partition("Time stamp:")[2].splitlines()[0]
+        assert (
+            f"{datetime.now(UTC):%Y} GMT"
+            in shown.partition("Time stamp:")[2].splitlines()[0]
+        )
     assert shell(IN_LEDGER)[0] == 0
     assert run(["ledger", "people.csv"]) == 0
 

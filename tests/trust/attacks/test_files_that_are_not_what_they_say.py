@@ -1,7 +1,8 @@
-"""A received file is malformed, is a pipe or a link, inflates to gigabytes, or says a type that passes for another.
+"""A received file is malformed, is a pipe or a link, inflates to gigabytes, or says a
+type that passes for another.
 
-Files are read as what they must be: regular, bounded, stored and not deflated, of declared types. All else is one line
-and exit status 2.
+Files are read as what they must be: regular, bounded, stored and not deflated, of
+declared types. All else is one line and exit status 2.
 """
 
 import gzip
@@ -22,8 +23,26 @@ from improvable.cli import run
 from improvable.data.io.safe import write_whole
 
 OPTIONS = [
-    *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.2"),
-    *("--rule", "linear", "--features", "gagne_sum_tm1,dem_female", "--repetitions", "2", "--draws", "200"),
+    *(
+        "--outcome",
+        "gagne_sum_t",
+        "--group",
+        "race",
+        "--score",
+        "risk_score_t",
+        "--capacity",
+        "0.2",
+    ),
+    *(
+        "--rule",
+        "linear",
+        "--features",
+        "gagne_sum_tm1,dem_female",
+        "--repetitions",
+        "2",
+        "--draws",
+        "200",
+    ),
 ]
 VERIFY = ["verify", "run", "--data", "people.csv"]
 RESUME = ["audit", "people.csv", *OPTIONS, "--out", "run"]
@@ -33,12 +52,21 @@ RESUME = ["audit", "people.csv", *OPTIONS, "--out", "run"]
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("made")
     people = improvable.datasets.care_management(1_000, seed=4)
-    people = people.select("gagne_sum_t", "race", "risk_score_t", "gagne_sum_tm1", "dem_female")
+    people = people.select(
+        "gagne_sum_t", "race", "risk_score_t", "gagne_sum_tm1", "dem_female"
+    )
     people.write_csv(place / "people.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        assert run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
-        assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "docket 1"]) == 0
+        assert (
+            run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
+        )
+        assert (
+            run(
+                ["seal", "care.toml", "--data", "people.csv", "--challenge", "docket 1"]
+            )
+            == 0
+        )
         assert run([*RESUME, "--json", "result.json", "--report", "report.html"]) == 0
     return place
 
@@ -83,14 +111,18 @@ def dropped(name: str) -> Callable[[dict[str, Any]], None]:
     return lambda plain: plain.pop(name)
 
 
-def rewritten(change: Callable[[dict[str, Any]], None], path: str = "run/repetition-001.npz") -> None:
+def rewritten(
+    change: Callable[[dict[str, Any]], None], path: str = "run/repetition-001.npz"
+) -> None:
     """Change the arrays of a repetition; `meta` is plain data while it is changed."""
     with np.load(path) as file:
         arrays: dict[str, Any] = {name: file[name] for name in file.files}
     arrays["meta"] = json.loads(arrays["meta"].tobytes())
     change(arrays)
     if isinstance(arrays.get("meta"), dict | list):
-        arrays["meta"] = np.frombuffer(json.dumps(arrays["meta"]).encode(), dtype=np.uint8)
+        arrays["meta"] = np.frombuffer(
+            json.dumps(arrays["meta"]).encode(), dtype=np.uint8
+        )
     np.savez(path, **arrays)
 
 
@@ -111,9 +143,13 @@ RESULT_FILES: dict[str, bytes] = {
 
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("kind", RESULT_FILES)
-def test_a_file_that_is_no_result(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_result(
+    kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("bad.json").write_bytes(RESULT_FILES[kind])
-    assert "'bad.json'" in said_in_one_line(["verify", "bad.json", "--data", "people.csv"], capsys)
+    assert "'bad.json'" in said_in_one_line(
+        ["verify", "bad.json", "--data", "people.csv"], capsys
+    )
     Path("run/run.json").write_bytes(RESULT_FILES[kind])
     assert "run.json'" in said_in_one_line(RESUME, capsys)
     Path("run/result.json").write_bytes(RESULT_FILES[kind])
@@ -205,7 +241,11 @@ def test_a_run_folder_whose_head_is_not_as_written(
         put("meta", "counts", "rows", value="all"),
         put("meta", "repetition", value="1"),
         put("meta", "counts", "share_selected", value=[]),
-        put("meta", "cells", value={"strata": [{"blocks": 2, "silent": -1, "width": 4, "cells": []}]}),
+        put(
+            "meta",
+            "cells",
+            value={"strata": [{"blocks": 2, "silent": -1, "width": 4, "cells": []}]},
+        ),
         put("meta", "cells", value=5),
     ],
 )
@@ -224,7 +264,10 @@ def stored(name: str, content: bytes, how: int = zipfile.ZIP_STORED) -> bytes:
 
 
 def header(shape: str, dtype: str = "<f8") -> bytes:
-    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    text = (
+        f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117)
+        + "\n"
+    )
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
 
 
@@ -232,7 +275,14 @@ def header(shape: str, dtype: str = "<f8") -> bytes:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (stored("draws.npy", header("(200000000,)") + bytes(1_600_000_000 // 16), zipfile.ZIP_DEFLATED), "compressed"),
+        (
+            stored(
+                "draws.npy",
+                header("(200000000,)") + bytes(1_600_000_000 // 16),
+                zipfile.ZIP_DEFLATED,
+            ),
+            "compressed",
+        ),
         (stored("draws.npy", header("(1000000000000000,)")), "not as long as it says"),
         (stored("draws.npy", header("(-5,)")), "holds objects"),
         (stored("draws.npy", header("(1,)", "|O") + b"cos\nsystem\n"), "holds objects"),
@@ -241,7 +291,9 @@ def header(shape: str, dtype: str = "<f8") -> bytes:
         (b"", "damaged"),
     ],
 )
-def test_arrays_that_inflate_lie_or_run_code(content: bytes, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_arrays_that_inflate_lie_or_run_code(
+    content: bytes, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("run/repetition-001.npz").write_bytes(content)
     assert words in said_in_one_line(VERIFY, capsys)
     Path("run/result.json").unlink()
@@ -250,37 +302,64 @@ def test_arrays_that_inflate_lie_or_run_code(content: bytes, words: str, capsys:
 
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize(
-    "name", ["run/result.json", "run/repetition-001.npz", "result.json", "care.toml", "people.csv"]
+    "name",
+    [
+        "run/result.json",
+        "run/repetition-001.npz",
+        "result.json",
+        "care.toml",
+        "people.csv",
+    ],
 )
 def test_nobody_waits_for_a_pipe(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path(name).unlink()
     os.mkfifo(name)
-    commands = {"result.json": ["verify", "result.json", "--data", "people.csv"], "care.toml": ["audit", "care.toml"]}
-    command = [*commands.get(name, VERIFY), *(["--data", "people.csv"] if name == "care.toml" else [])]
+    commands = {
+        "result.json": ["verify", "result.json", "--data", "people.csv"],
+        "care.toml": ["audit", "care.toml"],
+    }
+    command = [
+        *commands.get(name, VERIFY),
+        *(["--data", "people.csv"] if name == "care.toml" else []),
+    ]
     assert Path(name).name in said_in_one_line(command, capsys)
 
 
 @pytest.mark.usefixtures("room")
-def test_a_ledger_and_a_seal_that_are_pipes_or_malformed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ledger_and_a_seal_that_are_pipes_or_malformed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     Path("people.csv.ledger").unlink()
     os.mkfifo("people.csv.ledger")
-    assert "not a regular file" in said_in_one_line(["ledger", "people.csv.ledger"], capsys)
+    assert "not a regular file" in said_in_one_line(
+        ["ledger", "people.csv.ledger"], capsys
+    )
     Path("people.csv.ledger").unlink()
-    for change in (put("columns", value="race"), put("rows", value="many"), put("challenge", value=None)):
+    for change in (
+        put("columns", value="race"),
+        put("rows", value="many"),
+        put("challenge", value=None),
+    ):
         shutil.copy("care.seal", "care.kept")
         edited("care.seal", change)
-        assert "care.seal'" in said_in_one_line(["audit", "care.toml", "--data", "people.csv"], capsys)
+        assert "care.seal'" in said_in_one_line(
+            ["audit", "care.toml", "--data", "people.csv"], capsys
+        )
         shutil.move("care.kept", "care.seal")
 
 
 @pytest.mark.usefixtures("room")
-def test_a_packed_file_that_inflates_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_packed_file_that_inflates_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = b"y,g,s\n" + b"1,a,1\n" * 15_000_000
     with gzip.open("rows.csv.gz", "wb") as file:
         file.write(rows)
     Path("rows.zip").write_bytes(stored("rows.csv", rows, zipfile.ZIP_DEFLATED))
     for name in ("rows.csv.gz", "rows.zip"):
-        told = said_in_one_line(["check", name, "--outcome", "y", "--group", "g", "--decision", "s"], capsys)
+        told = said_in_one_line(
+            ["check", name, "--outcome", "y", "--group", "g", "--decision", "s"], capsys
+        )
         assert "unpacks to more than 100 times its size" in told
 
 
@@ -289,21 +368,31 @@ def test_an_algorithm_that_is_a_pipe_or_inflates_is_refused() -> None:
     os.mkfifo("choice.skops")
     with pytest.raises(improvable.StorageError, match="not a regular file"):
         improvable.import_algorithm("choice.skops")
-    Path("other.skops").write_bytes(stored("schema.json", bytes(100 << 20), zipfile.ZIP_DEFLATED))
+    Path("other.skops").write_bytes(
+        stored("schema.json", bytes(100 << 20), zipfile.ZIP_DEFLATED)
+    )
     with pytest.raises(improvable.StorageError, match="damaged or not a skops file"):
         improvable.import_algorithm("other.skops")
 
 
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("option", ["--draws", "--repetitions", "--seed"])
-def test_numbers_that_no_machine_could_serve(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = said_in_one_line(["audit", "people.csv", *OPTIONS, option, str(10**60)], capsys)
+def test_numbers_that_no_machine_could_serve(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = said_in_one_line(
+        ["audit", "people.csv", *OPTIONS, option, str(10**60)], capsys
+    )
     assert "It must be a whole number" in told
 
 
 @pytest.mark.usefixtures("room")
-def test_a_link_at_a_partial_name_overwrites_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The old name was foreseeable: a link there, in a folder sent for resuming, chose what would be overwritten."""
+def test_a_link_at_a_partial_name_overwrites_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The old name was foreseeable: a link there, in a folder sent for resuming, chose
+    what would be overwritten.
+    """
     Path("thesis.txt").write_text("do not lose")
     Path("run/repetition-002.npz").unlink()
     Path("run/result.json").unlink()
@@ -311,7 +400,9 @@ def test_a_link_at_a_partial_name_overwrites_nothing(monkeypatch: pytest.MonkeyP
         Path("run", name).symlink_to(Path("thesis.txt").resolve())
     assert run(RESUME) == 0
     assert Path("thesis.txt").read_text() == "do not lose"
-    assert not [path for path in Path("run").iterdir() if path.name.endswith(".partial")], "and none is left"
+    assert not [
+        path for path in Path("run").iterdir() if path.name.endswith(".partial")
+    ], "and none is left"
     monkeypatch.setattr("secrets.token_hex", lambda _: "foreseen")
     Path(".out.json.foreseen.partial").symlink_to("thesis.txt")
     with pytest.raises(improvable.StorageError, match="cannot write"):
@@ -320,11 +411,15 @@ def test_a_link_at_a_partial_name_overwrites_nothing(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("room")
-def test_links_in_a_received_folder_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_in_a_received_folder_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for name in ("repetition-001.npz", "result.json", "run.json"):
         shutil.move(f"run/{name}", f"kept-{name}")
         Path("run", name).symlink_to(Path(f"kept-{name}").resolve())
-        assert "is a link" in said_in_one_line(RESUME if name == "run.json" else VERIFY, capsys)
+        assert "is a link" in said_in_one_line(
+            RESUME if name == "run.json" else VERIFY, capsys
+        )
         Path("run", name).unlink()
         shutil.move(f"kept-{name}", f"run/{name}")
     Path("run/repetition-002.npz").unlink()

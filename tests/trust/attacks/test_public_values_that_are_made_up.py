@@ -1,8 +1,10 @@
-"""The public value is one that somebody made up, the best of 25; or the figure of a day that has none.
+"""The public value is one that somebody made up, the best of 25; or the figure of a day
+that has none.
 
-Where a protocol names a public value, `verify` exits with 1 unless the verifier gives the value that they looked up,
-and says that nobody checked it. A closing figure of a Saturday or a Sunday is refused: with none of its own, whoever
-runs the audit would pick Friday's or Monday's.
+Where a protocol names a public value, `verify` exits with 1 unless the verifier gives
+the value that they looked up, and says that nobody checked it. A closing figure of a
+Saturday or a Sunday is refused: with none of its own, whoever runs the audit would pick
+Friday's or Monday's.
 """
 
 from datetime import timedelta
@@ -27,21 +29,60 @@ def test_a_value_that_nobody_looked_up_is_not_verified(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("care.toml").unlink()
-    assert run(["audit", "people.csv", *OPTIONS, "--challenge-source", SOURCE, "--write-protocol", "care.toml"]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "people.csv",
+                *OPTIONS,
+                "--challenge-source",
+                SOURCE,
+                "--write-protocol",
+                "care.toml",
+            ]
+        )
+        == 0
+    )
     time = DUE - timedelta(days=1)
     for module in (ledger, seal):
         monkeypatch.setattr(module, "now", lambda: time)
     assert run(["seal", "care.toml", "--data", "people.csv"]) == 0
     time = DUE + timedelta(days=1)
-    assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run", "--challenge", MADE_UP]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "care.toml",
+                "--data",
+                "people.csv",
+                "--out",
+                "run",
+                "--challenge",
+                MADE_UP,
+            ]
+        )
+        == 0
+    )
     write_bundle("run", smallest=1)
     capsys.readouterr()
     for command in (
-        ["verify", "run", "--data", "people.csv", "--seal", "care.seal", "--protocol", "care.toml"],
+        [
+            "verify",
+            "run",
+            "--data",
+            "people.csv",
+            "--seal",
+            "care.seal",
+            "--protocol",
+            "care.toml",
+        ],
         ["verify", "run.bundle.json", "--protocol", "care.toml"],
     ):
         assert run(command) == 1
-        assert f"challenge {MADE_UP}: nobody checked that it is the randomness of drand's round" in said(capsys)
+        assert (
+            f"challenge {MADE_UP}: nobody checked that it is the randomness of drand's "
+            "round"
+        ) in said(capsys)
         assert run([*command, "--challenge", MADE_UP]) == 0
         assert run([*command, "--challenge", MADE_UP[::-1]]) == 1
         assert f"the result has {MADE_UP}" in said(capsys)

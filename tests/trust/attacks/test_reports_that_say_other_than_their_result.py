@@ -1,7 +1,7 @@
 """A report is edited: what a reader sees, what it carries as JSON, or both.
 
-The page carries its result, and `verify report.html` recomputes the result and draws the page again: numbers must be
-the same, and so must the page, to the byte.
+The page carries its result, and `verify report.html` recomputes the result and draws
+the page again: numbers must be the same, and so must the page, to the byte.
 """
 
 import json
@@ -18,7 +18,20 @@ VERIFY = ["verify", "report.html", "--data", "people.csv", "--unsealed"]
 
 @pytest.mark.usefixtures("room")
 def test_an_edited_report_is_not_verified(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["audit", "people.csv", *OPTIONS, "--report", "report.html", "--json", "result.json"]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "people.csv",
+                *OPTIONS,
+                "--report",
+                "report.html",
+                "--json",
+                "result.json",
+            ]
+        )
+        == 0
+    )
     page = Path("report.html").read_text(encoding="utf-8")
     carried = read_embedded(page)
     assert carried["result"] == json.loads(Path("result.json").read_text())
@@ -26,16 +39,24 @@ def test_an_edited_report_is_not_verified(capsys: pytest.CaptureFixture[str]) ->
     assert run(VERIFY) == 0
     assert "files: 1 of 1 are the same to the byte" in said(capsys)
 
-    verdict = "REJECTED at level" if carried["result"]["reject"] else "NOT REJECTED at level"
-    other = verdict.removeprefix("NOT ") if verdict.startswith("NOT") else f"NOT {verdict}"
+    verdict = (
+        "REJECTED at level" if carried["result"]["reject"] else "NOT REJECTED at level"
+    )
+    other = (
+        verdict.removeprefix("NOT ") if verdict.startswith("NOT") else f"NOT {verdict}"
+    )
     assert verdict in page
     Path("report.html").write_text(page.replace(verdict, other), encoding="utf-8")
     assert run(VERIFY) == 1, "what a reader sees was changed, and the JSON was not"
     assert "DIFFERENT files: 0 of 1" in said(capsys)
 
     carried["result"]["p_value"] = 0.0001
-    forged = page.split(BEGIN)[0] + embedded(**{"facts" if k == "result" else k: v for k, v in carried.items()})
-    Path("report.html").write_text(forged + page.split(BEGIN)[1].split(END, 1)[1], encoding="utf-8")
+    forged = page.split(BEGIN)[0] + embedded(
+        **{"facts" if k == "result" else k: v for k, v in carried.items()}
+    )
+    Path("report.html").write_text(
+        forged + page.split(BEGIN)[1].split(END, 1)[1], encoding="utf-8"
+    )
     assert run(VERIFY) == 1
     assert "p_value: stated 0.0001" in said(capsys)
 
@@ -62,6 +83,11 @@ def test_a_page_that_carries_no_result_or_two_is_one_line(
 
 
 def test_no_label_can_end_what_the_page_carries() -> None:
-    page = embedded({"repetitions": [], "groups": ["</script><script>alert(1)</script>", "<!--", f"x{BEGIN}"]})
+    page = embedded(
+        {
+            "repetitions": [],
+            "groups": ["</script><script>alert(1)</script>", "<!--", f"x{BEGIN}"],
+        }
+    )
     assert page.count("<") == 2
     assert read_embedded(page)["result"]["groups"][0].startswith("</script>")

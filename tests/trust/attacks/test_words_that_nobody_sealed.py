@@ -1,8 +1,10 @@
-"""What stands on a report beside its numbers is changed: whose system it is, who ran it, that the data are simulated.
+"""What stands on a report beside its numbers is changed: whose system it is, who ran
+it, that the data are simulated.
 
-Organization, system, author, date, labels and the mark SIMULATED DATA are part of the protocol, its digest and its
-seal. The number of runs, the command and the name of the data are compared with the ledger. Package versions are
-sealed: a run with others is refused, since boosting, for one, finds other candidates with them.
+Organization, system, author, date, labels and the mark SIMULATED DATA are part of the
+protocol, its digest and its seal. The number of runs, the command and the name of the
+data are compared with the ledger. Package versions are sealed: a run with others is
+refused, since boosting, for one, finds other candidates with them.
 """
 
 import json
@@ -26,10 +28,18 @@ VERIFY = ["--data", "people.csv", "--seal", "care.seal"]
 @pytest.mark.usefixtures("sealed")
 @pytest.mark.parametrize(
     "words",
-    [{"organization": "A"}, {"system": "B"}, {"author": "C"}, {"date": "May 1"}, {"simulated": True}],
+    [
+        {"organization": "A"},
+        {"system": "B"},
+        {"author": "C"},
+        {"date": "May 1"},
+        {"simulated": True},
+    ],
     ids=lambda words: next(iter(words)),
 )
-def test_the_words_of_a_report_are_sealed(words: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_words_of_a_report_are_sealed(
+    words: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     protocol = read_protocol("care.toml")
     assert digest_of(protocol) != digest_of(protocol | {"report": words})
     line = f"{next(iter(words))} = {json.dumps(next(iter(words.values())))}"
@@ -43,9 +53,47 @@ def test_the_words_of_a_report_are_sealed(words: dict[str, Any], capsys: pytest.
 @pytest.mark.usefixtures("room")
 def test_a_mark_that_is_taken_off_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     Path("care.toml").unlink()
-    assert run(["audit", "people.csv", *OPTIONS, "--simulated", "--write-protocol", "care.toml"]) == 0
-    assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "9f2c41d07be35a68"]) == 0
-    assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run", "--json", "result.json"]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "people.csv",
+                *OPTIONS,
+                "--simulated",
+                "--write-protocol",
+                "care.toml",
+            ]
+        )
+        == 0
+    )
+    assert (
+        run(
+            [
+                "seal",
+                "care.toml",
+                "--data",
+                "people.csv",
+                "--challenge",
+                "9f2c41d07be35a68",
+            ]
+        )
+        == 0
+    )
+    assert (
+        run(
+            [
+                "audit",
+                "care.toml",
+                "--data",
+                "people.csv",
+                "--out",
+                "run",
+                "--json",
+                "result.json",
+            ]
+        )
+        == 0
+    )
     facts = json.loads(Path("result.json").read_text())
     del facts["about"]["simulated"]
     del facts["protocol"]["declared"]["report"]
@@ -60,20 +108,30 @@ def test_a_mark_that_is_taken_off_is_found(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     "change",
     [
-        lambda made: Provenance(made.command, made.runs.replace("1 run begun", "0 runs begun"), made.data),
-        lambda made: Provenance(made.command, made.runs.replace("(hash ", "(hash 0"), made.data),
-        lambda made: Provenance(made.command, made.runs.replace(" (hash", ", after none (hash"), made.data),
+        lambda made: Provenance(
+            made.command, made.runs.replace("1 run begun", "0 runs begun"), made.data
+        ),
+        lambda made: Provenance(
+            made.command, made.runs.replace("(hash ", "(hash 0"), made.data
+        ),
+        lambda made: Provenance(
+            made.command, made.runs.replace(" (hash", ", after none (hash"), made.data
+        ),
         lambda made: Provenance(made.command, "The only run.", made.data),
         lambda made: Provenance("improvable audit everyone.csv", made.runs, made.data),
         lambda made: Provenance(made.command, made.runs, "everyone.csv"),
     ],
     ids=["runs", "another line", "words in front", "other words", "command", "data"],
 )
-def test_runs_command_and_data_are_compared_with_the_ledger(change: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_command_and_data_are_compared_with_the_ledger(
+    change: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = read_provenance(Path("run"))
     assert made is not None
     forged = change(made)
-    Path("report.html").write_text(html_page(load("run"), **vars(forged)), encoding="utf-8")
+    Path("report.html").write_text(
+        html_page(load("run"), **vars(forged)), encoding="utf-8"
+    )
     write_provenance(Path("run"), forged)
     for result in ("report.html", "run"):
         capsys.readouterr()
@@ -82,10 +140,14 @@ def test_runs_command_and_data_are_compared_with_the_ledger(change: Any, capsys:
 
 
 @pytest.mark.usefixtures("sealed")
-def test_a_page_without_its_ledger_is_not_verified(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_without_its_ledger_is_not_verified(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     made = read_provenance(Path("run"))
     assert made is not None
-    Path("report.html").write_text(html_page(load("run"), **vars(made)), encoding="utf-8")
+    Path("report.html").write_text(
+        html_page(load("run"), **vars(made)), encoding="utf-8"
+    )
     Path("people.csv.ledger").rename("elsewhere.gone")
     capsys.readouterr()
     assert run(["verify", "report.html", *VERIFY]) == 1
@@ -93,14 +155,23 @@ def test_a_page_without_its_ledger_is_not_verified(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("sealed")
-def test_the_package_versions_are_sealed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_package_versions_are_sealed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     here = storage.versions()
-    assert read_seal("care.seal").versions == {name: here[name] for name in storage.PACKAGES}
+    assert read_seal("care.seal").versions == {
+        name: here[name] for name in storage.PACKAGES
+    }
     with monkeypatch.context() as other:
         other.setattr(storage, "_installed", lambda: here | {"scikit-learn": "0.1"})
         capsys.readouterr()
-        assert run(["audit", "care.toml", "--data", "people.csv", "--out", "again"]) == 2
-        assert f"not those that were sealed: scikit-learn {here['scikit-learn']}, here 0.1" in said(capsys)
+        assert (
+            run(["audit", "care.toml", "--data", "people.csv", "--out", "again"]) == 2
+        )
+        assert (
+            f"not those that were sealed: scikit-learn {here['scikit-learn']}, here 0.1"
+            in said(capsys)
+        )
     facts = json.loads(Path("result.json").read_text())
     facts["versions"]["scikit-learn"] = "0.1"
     Path("result.json").write_text(json.dumps(facts))

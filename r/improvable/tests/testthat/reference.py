@@ -1,4 +1,6 @@
-"""The same three audits and one comparison in Python alone, as the R tests ask them; JSON into the folder named."""
+"""The same three audits and one comparison in Python alone, as the R tests ask them;
+JSON into the folder named.
+"""
 
 import json
 import sys
@@ -27,11 +29,15 @@ def lending() -> pl.DataFrame:
         score = (3 * a + c) / 1000
         rows.append(
             {
-                "region": ["north", "south", "west"][part(i, 31, 101) % 3] if i % 97 else None,
+                "region": ["north", "south", "west"][part(i, 31, 101) % 3]
+                if i % 97
+                else None,
                 "repaid": None if i % 61 == 60 else a + b / 2 + c / 3 > 700,
                 "approved": score > 1.9,
                 "income": None if i % 53 == 52 else income,
-                "job": None if i % 41 == 40 else ["clerk", "nurse", "none"][part(i, 57, 103) % 3],
+                "job": None
+                if i % 41 == 40
+                else ["clerk", "nurse", "none"][part(i, 57, 103) % 3],
                 "years": None if i % 37 == 36 else b % 30,
                 "applied": date(2024, 1, 1) + timedelta(days=c % 365),
                 "debt": float(b % 400),
@@ -47,27 +53,47 @@ def results() -> dict[str, Any]:
     people = improvable.datasets.care_management(2_000, seed=1)
     return {
         "screening": improvable.audit(
-            improvable.datasets.diabetes_screening(), **improvable.datasets.DIABETES_SCREENING, test=few
+            improvable.datasets.diabetes_screening(),
+            **improvable.datasets.DIABETES_SCREENING,
+            test=few,
         ),
         "care": improvable.audit(
-            people, outcome="gagne_sum_t", group="race", rule="linear", exclude="*_t", test=few, seed=3,
+            people,
+            outcome="gagne_sum_t",
+            group="race",
+            rule="linear",
+            exclude="*_t",
+            test=few,
+            seed=3,
             status_quo=improvable.threshold("risk_score_t", capacity=0.1),
             constraints=improvable.Constraints(monotone={"gagne_sum_tm1": "+"}),
         ),
         "lending": improvable.audit(
-            lending(), outcome="repaid", group="region", status_quo="approved", rule="logistic", test=few,
-            accuracy="classification_rate", capacity="status_quo", read=improvable.Read(drop_missing=True),
+            lending(),
+            outcome="repaid",
+            group="region",
+            status_quo="approved",
+            rule="logistic",
+            test=few,
+            accuracy="classification_rate",
+            capacity="status_quo",
+            read=improvable.Read(drop_missing=True),
             claim=improvable.Claim(no_worse=0.02),
         ),
         "compared": improvable.compare(
-            people, outcome="gagne_sum_t", group="race", test=improvable.Test(draws=500),
+            people,
+            outcome="gagne_sum_t",
+            group="race",
+            test=improvable.Test(draws=500),
             status_quo=improvable.threshold("risk_score_t", capacity=0.1),
             candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1),
         ),
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     for name, result in results().items():
-        Path(sys.argv[1], f"{name}.json").write_text(json.dumps(result.to_dict()), encoding="utf-8")
+        Path(sys.argv[1], f"{name}.json").write_text(
+            json.dumps(result.to_dict()), encoding="utf-8"
+        )

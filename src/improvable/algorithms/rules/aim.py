@@ -1,27 +1,35 @@
-"""Aim at the claim itself: learn what selecting a person does to every condition, and weigh the conditions.
+"""Aim at the claim itself: learn what selecting a person does to every condition, and
+weigh the conditions.
 
-A predictive rule predicts the outcome and never looks at the gap. Here a candidate is chosen for the claim. Every
-condition c, the accuracy of each group and the candidate's gap between each pair of them, has a margin that must
-exceed zero,
+A predictive rule predicts the outcome and never looks at the gap. Here a candidate is
+chosen for the claim. Every condition c, the accuracy of each group and the candidate's
+gap between each pair of them, has a margin that must exceed zero,
 
-    T_c(d) = const_c + sum_i a_ci d_i,   a_ci = what selecting row i adds to the condition,
+    T_c(d) = const_c + sum_i a_ci d_i,
+    a_ci = what selecting row i adds to the condition,
 
-to first order at a given candidate, and exactly where no denominator depends on decisions (rates by outcome, shares).
-A candidate that sees only features x can use m_c(x) = E[a_c | x]. The best it can do, as the smallest margin in
-standard errors s_c, is a concave problem whose dual has one number for each condition:
+to first order at a given candidate, and exactly where no denominator depends on
+decisions (rates by outcome, shares). A candidate that sees only features x can use
+m_c(x) = E[a_c | x]. The best it can do, as the smallest margin in standard errors s_c,
+is a concave problem whose dual has one number for each condition:
 
-    max over d of min over c of T_c(d) / s_c  =  min over l of max over d of sum_c l_c T_c(d) / s_c,
+    max over d of min over c of T_c(d) / s_c
+        =  min over l of max over d of sum_c l_c T_c(d) / s_c,
 
-with weights l >= 0 that sum to one. The inner maximum selects where sum_c l_c m_c(x) / s_c is highest, up to the
-capacity. So the answer is a score of the features. The proof is in docs/explanation/method.md.
+with weights l >= 0 that sum to one. The inner maximum selects where sum_c l_c m_c(x) /
+s_c is highest, up to the capacity. So the answer is a score of the features. The proof
+is in docs/explanation/method.md.
 
-*What is learned.* A row adds to the sums of its own group g, and what it adds is a line in the outcome y. So m_c needs
-E[1_g | x] = p_g(x), E[y | x] = q(x) and E[1_g y | x] = p_g (q + b_g - sum_h p_h b_h), where b_g - b_h, by how much y
-differs between two groups at the same x, is taken to be constant (Robinson, 1988): to learn 1_g y for each group by
-itself has far more noise. The sum of these over all groups is q, so that equal weights are plain prediction.
+*What is learned.* A row adds to the sums of its own group g, and what it adds is a line
+in the outcome y. So m_c needs E[1_g | x] = p_g(x), E[y | x] = q(x) and E[1_g y | x] =
+p_g (q + b_g - sum_h p_h b_h), where b_g - b_h, by how much y differs between two groups
+at the same x, is taken to be constant (Robinson, 1988): to learn 1_g y for each group
+by itself has far more noise. The sum of these over all groups is q, so that equal
+weights are plain prediction.
 
-*The last step.* Candidates between plain prediction and the weights found are compared by the actual contributions of
-out-of-fold rows; the nearest to prediction within `SLACK` standard errors of the best is taken.
+*The last step.* Candidates between plain prediction and the weights found are compared
+by the actual contributions of out-of-fold rows; the nearest to prediction within
+`SLACK` standard errors of the best is taken.
 """
 
 from collections.abc import Callable
@@ -37,7 +45,13 @@ from improvable.algorithms.rules.base import Family, Selection, SelectionRule, T
 from improvable.algorithms.rules.linear.problem import sums_by
 from improvable.algorithms.rules.out_of_sample import keep_twins
 from improvable.algorithms.rules.predictive import PredictiveRule, predictive_rule
-from improvable.algorithms.thresholds import Threshold, ThresholdedScore, score_unit, settle, tied_share
+from improvable.algorithms.thresholds import (
+    Threshold,
+    ThresholdedScore,
+    score_unit,
+    settle,
+    tied_share,
+)
 from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
 from improvable.inference.cells import CANDIDATE, contributions
@@ -46,22 +60,31 @@ from improvable.inference.evidence import Evidence
 from improvable.inference.influence import slopes_by_stratum
 from improvable.question.claim import Claim
 
-MEAN = 0.05  # share of weight on the mean margin: of candidates with the same smallest one, the more accurate is better
+# share of weight on the mean margin: of candidates with the same smallest one, the more
+# accurate is better
+MEAN = 0.05
 ROUNDS = 8  # of starting from the candidate found before
 CUTS = 200  # weights tried in one round; a few dozen are usual
 CLOSE = 1e-6  # of the best smallest margin, in standard errors: then a round ends
-FLOOR = 0.1  # of the standard error that a condition would have if the two algorithms saw different rows
+# of the standard error that a condition would have if the two algorithms saw different
+# rows
+FLOOR = 0.1
 PATH = np.linspace(0.0, 1.0, 11)  # from plain prediction to the weights found
 SLACK = 0.5  # standard errors
-HEAD_START = 0.01  # of the squared error out of fold: with less to gain, no other learner replaces the first
+# of the squared error out of fold: with less to gain, no other learner replaces the
+# first
+HEAD_START = 0.01
 
 
 @dataclass(frozen=True)
 class AimRule:
-    """Select those whom selecting helps the claim most, as a predictive rule learns it: ``aim:boosting``."""
+    """Select those whom selecting helps the claim most, as a predictive rule learns it:
+    ``aim:boosting``.
+    """
 
     learner: PredictiveRule
-    others: tuple[PredictiveRule, ...] = ()  # tried as well where all that is predicted is 0/1
+    # tried as well where all that is predicted is 0/1
+    others: tuple[PredictiveRule, ...] = ()
 
     @property
     def name(self) -> str:
@@ -73,19 +96,28 @@ class AimRule:
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         if training.numeric_decisions or training.constraints.selection_gap is not None:
-            return self.learner.select(training, status_quo)  # prices and bounds on rates leave nothing to aim with
+            # prices and bounds on rates leave nothing to aim with
+            return self.learner.select(training, status_quo)
         problem = Problem.of(training, status_quo)
         rows, encoder = (training, None) if self.learner.raw else training.as_numbers()
         learned = learn(problem, rows, self)
         plain = np.zeros_like(learned.score.worth)
         plain[:, 1] = 1.0
-        if problem.capacity is None:  # a prediction selects from one half up, and one of amounts nobody in particular
+        # a prediction selects from one half up, and one of amounts nobody in particular
+        if problem.capacity is None:
             plain[:, 0] = -0.5
-        aimed = weigh(problem, learned, plain if problem.capacity is not None or training.binary_target else None)
+        aimed = weigh(
+            problem,
+            learned,
+            plain if problem.capacity is not None or training.binary_target else None,
+        )
         score = replace(learned.score, worth=aimed.worth)
         honest = keep_twins(score.score(rows.rows), learned.scores(aimed.worth), rows)
         score = replace(score, features=training.features, encoder=encoder)
-        notes = {"aim": {"weights": aimed.weights, "promised": aimed.promised}, "learner": learned.learner}
+        notes = {
+            "aim": {"weights": aimed.weights, "promised": aimed.promised},
+            "learner": learned.learner,
+        }
         if problem.capacity is None:
             return Selection(ThresholdedScore(score, 0.0), notes)
         return Selection(Threshold(score, problem.capacity, lambda: honest), notes)
@@ -98,7 +130,8 @@ class AimRule:
 class Linear:
     """The conditions at a candidate: their margins, and by how much rows move them.
 
-    Shapes: C conditions, S strata of groups that a row is in one of, M utilities, two parts (u, w).
+    Shapes: C conditions, S strata of groups that a row is in one of, M utilities, two
+    parts (u, w).
     """
 
     names: tuple[str, ...]
@@ -112,8 +145,14 @@ class Linear:
 
 
 def value_of(margins: FloatArray) -> float:
-    """What is maximized: the smallest margin in standard errors, and a little of their mean."""
-    return float((1 - MEAN) * margins.min() + MEAN * margins.mean()) if np.isfinite(margins).all() else -np.inf
+    """What is maximized: the smallest margin in standard errors, and a little of their
+    mean.
+    """
+    return (
+        float((1 - MEAN) * margins.min() + MEAN * margins.mean())
+        if np.isfinite(margins).all()
+        else -np.inf
+    )
 
 
 @dataclass(frozen=True)
@@ -122,8 +161,11 @@ class Problem:
 
     evidence: Evidence  # of the status quo compared with itself
     claim: Claim
-    members: FloatArray  # (n, S): whether a row is in a stratum, or with what probability
-    factors: FloatArray  # (n, sums): what its contributions are multiplied by in each of the sums that are tested
+    # (n, S): whether a row is in a stratum, or with what probability
+    members: FloatArray
+    # (n, sums): what its contributions are multiplied by in each of the sums that are
+    # tested
+    factors: FloatArray
     certain: FloatArray  # (S, sums): the same of a row that is in a stratum for certain
     units: IntArray  # (n,): its cluster, or the row itself
     weights: FloatArray  # (n,)
@@ -138,49 +180,96 @@ class Problem:
         design, sample = training.design, training.sample
         before = decide(status_quo, training.rows, "status quo")
         every = [np.zeros(len(before)), np.ones(len(before)), before]
-        out, into, now = np.moveaxis(contributions(design.utilities, training.rows, sample.outcomes, every), 2, 0)
-        weights = np.ones(len(before)) if sample.relative_weights is None else sample.relative_weights
+        out, into, now = np.moveaxis(
+            contributions(design.utilities, training.rows, sample.outcomes, every), 2, 0
+        )
+        weights = (
+            np.ones(len(before))
+            if sample.relative_weights is None
+            else sample.relative_weights
+        )
         members, certain = sample.levels()
         factors = members if sample.spread is None else sample.spread.factors
         sums = add_up(now * weights[:, None, None], factors)
         both = np.stack([sums, sums], axis=2)
         evidence = Evidence(
-            attributes=sample.attributes, measures=design.measures, accuracy=design.accuracy,
-            fairness=design.fairness, sums=both, draws=np.empty((0, *both.shape)), training=sums, units=len(before),
+            attributes=sample.attributes,
+            measures=design.measures,
+            accuracy=design.accuracy,
+            fairness=design.fairness,
+            sums=both,
+            draws=np.empty((0, *both.shape)),
+            training=sums,
+            units=len(before),
             chosen_here=False,
-        )  # fmt: skip
+        )
         return Problem(
-            evidence=evidence, claim=design.question.claim, members=members, factors=factors, certain=certain,
-            units=sample.unit_codes(), weights=weights, base=out, gain=into - out, now=now, decisions=before,
+            evidence=evidence,
+            claim=design.question.claim,
+            members=members,
+            factors=factors,
+            certain=certain,
+            units=sample.unit_codes(),
+            weights=weights,
+            base=out,
+            gain=into - out,
+            now=now,
+            decisions=before,
             capacity=training.constraints.capacity,
-        )  # fmt: skip
+        )
 
     def at(self, decisions: FloatArray) -> Linear:
-        """Margins at a candidate's decisions, and what rows move them by (the delta method)."""
+        """Margins at a candidate's decisions, and what rows move them by (the delta
+        method).
+        """
         after = self.base + self.gain * decisions[:, None, None]
         sums = self.evidence.sums.copy()
-        sums[:, :, CANDIDATE] = add_up(after * self.weights[:, None, None], self.factors)
+        sums[:, :, CANDIDATE] = add_up(
+            after * self.weights[:, None, None], self.factors
+        )
         evidence = replace(self.evidence, sums=sums)
-        with np.errstate(invalid="ignore", divide="ignore"):  # a group of whom nobody is selected has no mean
+        # a group of whom nobody is selected has no mean
+        with np.errstate(invalid="ignore", divide="ignore"):
             every = list(conditions(evidence, self.claim))
         slopes = np.stack([slopes_by_stratum(one, evidence) for one in every])
         # By row at last: einsum is ten times as fast along rows.
-        moved = np.einsum("csmtp,sn->tcmpn", slopes, np.ascontiguousarray(self.factors.T))
-        both = zip((self.now, after), np.ascontiguousarray(np.moveaxis(moved, 4, 2)), strict=True)
-        theirs, mine = (np.einsum("nmp,cnmp->cn", part, one) * self.weights for part, one in both)
-        variance = np.array([(np.bincount(self.units, weights=one) ** 2).sum() for one in mine + theirs])
-        least = FLOOR**2 * ((mine**2).sum(axis=1) + (theirs**2).sum(axis=1)) + np.finfo(np.float64).tiny
-        margins, names = np.array([one.margin for one in every]), tuple(one.name for one in every)
+        moved = np.einsum(
+            "csmtp,sn->tcmpn", slopes, np.ascontiguousarray(self.factors.T)
+        )
+        both = zip(
+            (self.now, after),
+            np.ascontiguousarray(np.moveaxis(moved, 4, 2)),
+            strict=True,
+        )
+        theirs, mine = (
+            np.einsum("nmp,cnmp->cn", part, one) * self.weights for part, one in both
+        )
+        variance = np.array(
+            [(np.bincount(self.units, weights=one) ** 2).sum() for one in mine + theirs]
+        )
+        least = (
+            FLOOR**2 * ((mine**2).sum(axis=1) + (theirs**2).sum(axis=1))
+            + np.finfo(np.float64).tiny
+        )
+        margins, names = (
+            np.array([one.margin for one in every]),
+            tuple(one.name for one in every),
+        )
         mine = np.einsum("ctmp,st->csmp", slopes[:, :, :, CANDIDATE], self.certain)
         return Linear(names, margins, mine, np.sqrt(np.maximum(variance, least)))
 
     def select(self, scores: FloatArray) -> FloatArray:
-        """Select the highest scores up to the capacity, of rows that tie a share; without one, all above zero."""
+        """Select the highest scores up to the capacity, of rows that tie a share;
+        without one, all above zero.
+        """
         if self.capacity is None:
             return (scores > 0).astype(np.float64)
         scores = settle(scores, score_unit(scores))
-        # Sums of ones are exact in whatever order tied rows come, and then a faster sort will do.
-        order = np.argsort(-scores, kind="stable" if (self.weights != 1).any() else None)
+        # Sums of ones are exact in whatever order tied rows come, and then a faster
+        # sort will do.
+        order = np.argsort(
+            -scores, kind="stable" if (self.weights != 1).any() else None
+        )
         reached = np.cumsum(self.weights[order])
         last = int(np.searchsorted(reached, self.capacity * reached[-1]))
         edge = scores[order[min(last, len(order) - 1)]]
@@ -189,9 +278,13 @@ class Problem:
 
 
 def add_up(values: FloatArray, factors: FloatArray) -> FloatArray:
-    """Sums over rows with each of their factors, (n, M, 2) -> (sums, M, 2), row after row."""
+    """Sums over rows with each of their factors, (n, M, 2) -> (sums, M, 2), row after
+    row.
+    """
     once = np.zeros(len(values), dtype=np.int64)
-    return np.concatenate([sums_by(once, 1, values * factor[:, None, None]) for factor in factors.T])
+    return np.concatenate(
+        [sums_by(once, 1, values * factor[:, None, None]) for factor in factors.T]
+    )
 
 
 # What is learned from features. ----
@@ -207,25 +300,34 @@ class AimedScore:
     features: tuple[str, ...]
     encoder: Encoder | None
     outcomes: tuple[FittedModel, ...]  # (J,): of outcomes
-    strata: tuple[FittedModel, ...]  # (S - 1,): of being in a stratum, all but the first
-    differences: FloatArray  # (S, J): how high outcomes are in a stratum beside others, at the same features
-    worth: FloatArray  # (S, 1 + J): of selecting a row of each stratum: a constant, and a slope for each outcome
+    # (S - 1,): of being in a stratum, all but the first
+    strata: tuple[FittedModel, ...]
+    # (S, J): how high outcomes are in a stratum beside others, at the same features
+    differences: FloatArray
+    # (S, 1 + J): of selecting a row of each stratum: a constant, and a slope for each
+    # outcome
+    worth: FloatArray
     rising: bool = False  # whether a higher first outcome may never lower the score
 
     def score(self, rows: Rows) -> FloatArray:
         if self.encoder is not None:
             rows = as_numeric(rows, self.encoder)
         outcomes, others = (
-            np.column_stack([steady(one).score(rows) for one in models]) for models in (self.outcomes, self.strata)
+            np.column_stack([steady(one).score(rows) for one in models])
+            for models in (self.outcomes, self.strata)
         )
         return self.of(outcomes, shares_of(others))
 
     def of(self, outcomes: FloatArray, shares: FloatArray) -> FloatArray:
         """The same from predictions of shape (n, J) and (n, S)."""
         slopes = np.einsum("ns,sj->nj", shares, self.worth[:, 1:])
-        constants = self.worth[:, 0] + (self.worth[:, 1:] * self.differences).sum(axis=1)
+        constants = self.worth[:, 0] + (self.worth[:, 1:] * self.differences).sum(
+            axis=1
+        )
         middle = np.einsum("ns,sj->nj", shares, self.differences)
-        constant = np.einsum("ns,s->n", shares, constants) - np.einsum("nj,nj->n", slopes, middle)
+        constant = np.einsum("ns,s->n", shares, constants) - np.einsum(
+            "nj,nj->n", slopes, middle
+        )
         if self.rising:
             slopes[:, 0] = np.maximum(slopes[:, 0], 0.0)
         return np.asarray(constant + np.einsum("nj,nj->n", slopes, outcomes))
@@ -240,16 +342,21 @@ def shares_of(others: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Learned:
-    """The models of a score, whose worth is still to be found, and what they predict of rows left out."""
+    """The models of a score, whose worth is still to be found, and what they predict of
+    rows left out.
+    """
 
     score: AimedScore
-    lines: FloatArray  # (K, 1 + J): what selecting a row adds to each of K sums, from 1 and its outcomes
+    # (K, 1 + J): what selecting a row adds to each of K sums, from 1 and its outcomes
+    lines: FloatArray
     outcomes: FloatArray  # (n, J)
     shares: FloatArray  # (n, S)
     learner: str = ""
 
     def expected(self) -> FloatArray:
-        """What selecting a row is expected to add to each sum of each stratum: (n, S, K)."""
+        """What selecting a row is expected to add to each sum of each stratum: (n, S,
+        K).
+        """
         middle = np.einsum("ns,sj->nj", self.shares, self.score.differences)
         there = (self.outcomes - middle)[:, None] + self.score.differences
         added = self.lines[:, 0] + np.einsum("nsj,kj->nsk", there, self.lines[:, 1:])
@@ -260,51 +367,98 @@ class Learned:
 
 
 def learn(problem: Problem, training: Training, rule: AimRule) -> Learned:
-    """Predict outcomes and groups from features, out of fold, by the learner that errs least about the target."""
+    """Predict outcomes and groups from features, out of fold, by the learner that errs
+    least about the target.
+    """
     from sklearn.base import is_classifier
 
-    columns, lines = outcome_lines(training.target, problem.gain.reshape(len(problem.gain), -1))
+    columns, lines = outcome_lines(
+        training.target, problem.gain.reshape(len(problem.gain), -1)
+    )
     monotone = training.constraints.monotone
     if len(columns) > 1 and monotone:
-        what = "the claim is about several outcomes, and a monotone score would have to rise with all of them."
+        what = (
+            "the claim is about several outcomes, and a monotone score would have to "
+            "rise with all of them."
+        )
         raise RuleError(what, "Use a predictive rule with monotone features.")
     # Only the outcome may move with a monotone feature, so that the score does.
     free = tuple(name for name in training.features if name not in monotone)
-    blind = replace(training, features=free, constraints=replace(training.constraints, monotone={}))
+    blind = replace(
+        training, features=free, constraints=replace(training.constraints, monotone={})
+    )
     members = problem.members
     rest = [replace(training, instead=column) for column in columns[1:]]
     rest += [replace(blind, instead=member) for member in members.T[1:]]
-    binary = not monotone and all(set(one.target) == {0, 1} for one in (training, *rest))
-    tried = [(one, one.cross_fit(training)) for one in (rule.learner, *(rule.others if binary else ()))]
-    errors = np.array([problem.weights @ (training.target - predicted) ** 2 for _, (_, predicted) in tried])
+    binary = not monotone and all(
+        set(one.target) == {0, 1} for one in (training, *rest)
+    )
+    tried = [
+        (one, one.cross_fit(training))
+        for one in (rule.learner, *(rule.others if binary else ()))
+    ]
+    errors = np.array(
+        [
+            problem.weights @ (training.target - predicted) ** 2
+            for _, (_, predicted) in tried
+        ]
+    )
     errors[0] *= 1 - HEAD_START
     learner, first = tried[int(np.argmin(errors))]
     # A classifier predicts no probabilities that are given as numbers.
-    fractions = not np.isin(members, (0, 1)).all() and is_classifier(learner.estimator(False, None))
-    of_groups, count, found = predictive_rule("linear") if fractions else learner, len(columns), [first]
+    fractions = not np.isin(members, (0, 1)).all() and is_classifier(
+        learner.estimator(False, None)
+    )
+    of_groups, count, found = (
+        predictive_rule("linear") if fractions else learner,
+        len(columns),
+        [first],
+    )
     for one in rest:
-        training.report(f"learning outcomes and groups, {len(found) + 1} of {len(rest) + 1}")
+        training.report(
+            f"learning outcomes and groups, {len(found) + 1} of {len(rest) + 1}"
+        )
         found.append((learner if len(found) < count else of_groups).cross_fit(one))
     models, predicted = [one for one, _ in found], [one for _, one in found]
-    outcomes, shares = np.column_stack(predicted[:count]), shares_of(np.column_stack(predicted[count:]))
-    # Robinson's regression of what outcomes leave unexplained on what membership does; shares tell the latter's spread.
+    outcomes, shares = (
+        np.column_stack(predicted[:count]),
+        shares_of(np.column_stack(predicted[count:])),
+    )
+    # Robinson's regression of what outcomes leave unexplained on what membership does;
+    # shares tell the latter's spread.
     weighted = problem.weights[:, None] * shares
     spread = np.diag(weighted.sum(axis=0)) - np.einsum("ns,nt->st", weighted, shares)
-    together = np.einsum("n,ns,nj->sj", problem.weights, members - shares, np.column_stack(columns) - outcomes)
+    together = np.einsum(
+        "n,ns,nj->sj",
+        problem.weights,
+        members - shares,
+        np.column_stack(columns) - outcomes,
+    )
     score = AimedScore(
-        features=training.features, encoder=None, outcomes=tuple(models[:count]),
-        strata=tuple(models[count:]), worth=np.zeros((members.shape[1], 1 + count)), rising=bool(monotone),
+        features=training.features,
+        encoder=None,
+        outcomes=tuple(models[:count]),
+        strata=tuple(models[count:]),
+        worth=np.zeros((members.shape[1], 1 + count)),
+        rising=bool(monotone),
         differences=np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ together,
-    )  # fmt: skip
+    )
     return Learned(score, lines, outcomes, shares, learner.name)
 
 
-def outcome_lines(target: FloatArray, gains: FloatArray) -> tuple[list[FloatArray], FloatArray]:
-    """The outcomes that gains, (n, K), are lines in, the target first; and the lines, (K, 1 + J)."""
+def outcome_lines(
+    target: FloatArray, gains: FloatArray
+) -> tuple[list[FloatArray], FloatArray]:
+    """The outcomes that gains, (n, K), are lines in, the target first; and the lines,
+    (K, 1 + J).
+    """
     columns, found = [target], list[tuple[int, float, float]]()
     for gain in gains.T:
         fits = ((j, _line(column, gain)) for j, column in enumerate(columns))
-        place, line = next(((j, line) for j, line in fits if line is not None), (len(columns), (0.0, 1.0)))
+        place, line = next(
+            ((j, line) for j, line in fits if line is not None),
+            (len(columns), (0.0, 1.0)),
+        )
         if place == len(columns):
             columns.append(gain)
         found.append((place, *line))
@@ -315,11 +469,15 @@ def outcome_lines(target: FloatArray, gains: FloatArray) -> tuple[list[FloatArra
 
 
 def _line(column: FloatArray, values: FloatArray) -> tuple[float, float] | None:
-    """Constant and slope of values that are a line in a column; None where they are not."""
+    """Constant and slope of values that are a line in a column; None where they are
+    not.
+    """
     apart = column - column.mean()
     slope = float(values @ apart / (apart @ apart)) if apart.any() else 0.0
     constant = float(values.mean() - slope * column.mean())
-    close = np.abs(values - constant - slope * column).max() <= 1e-9 * max(1.0, float(np.abs(values).max()))
+    close = np.abs(values - constant - slope * column).max() <= 1e-9 * max(
+        1.0, float(np.abs(values).max())
+    )
     return (constant, slope) if close else None
 
 
@@ -331,26 +489,39 @@ class Aimed:
     """What was found, and what training rows promise."""
 
     worth: FloatArray  # (S, 1 + J)
-    weights: dict[str, float]  # of plain prediction and of each condition in what decides, summing to one
-    promised: dict[str, float | None]  # the margin of each condition on out-of-fold rows; None where undefined
+    # of plain prediction and of each condition in what decides, summing to one
+    weights: dict[str, float]
+    # the margin of each condition on out-of-fold rows; None where undefined
+    promised: dict[str, float | None]
 
 
 def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed:
     """Weigh the conditions so that the smallest margin in standard errors is largest.
 
-    `plain` is the worth, (S, 1 + J), at which a score is the prediction itself; None where that decides nothing.
+    `plain` is the worth, (S, 1 + J), at which a score is the prediction itself; None
+    where that decides nothing.
     """
     expected = learned.expected().reshape(len(problem.weights), -1)
     decided, here = problem.decisions, problem.at(problem.decisions)
     best: tuple[float, FloatArray, FloatArray] | None = None
     for _ in range(ROUNDS):
-        # In standard errors, T_c(d) = constant_c + sum_i weight_i gains_ci d_i: actual at `decided`, expected beyond.
+        # In standard errors, T_c(d) = constant_c + sum_i weight_i gains_ci d_i: actual
+        # at `decided`, expected beyond.
         scaled = here.slopes / here.errors[:, None, None, None]
         gains = np.einsum("nk,ck->nc", expected, scaled.reshape(len(scaled), -1))
-        constants = here.margins / here.errors - np.einsum("nc,n->c", gains, problem.weights * decided)
-        weights, _ = balance(gains, np.nan_to_num(constants), problem.weights, problem.select)
-        worth = np.einsum("csk,kj->csj", scaled.reshape(*scaled.shape[:2], -1), learned.lines)
-        before, decided = decided, problem.select(learned.scores(np.einsum("c,csj->sj", weights, worth)))
+        constants = here.margins / here.errors - np.einsum(
+            "nc,n->c", gains, problem.weights * decided
+        )
+        weights, _ = balance(
+            gains, np.nan_to_num(constants), problem.weights, problem.select
+        )
+        worth = np.einsum(
+            "csk,kj->csj", scaled.reshape(*scaled.shape[:2], -1), learned.lines
+        )
+        before, decided = (
+            decided,
+            problem.select(learned.scores(np.einsum("c,csj->sj", weights, worth))),
+        )
         if best is not None and np.array_equal(before, decided):
             break
         here = problem.at(decided)
@@ -359,19 +530,34 @@ def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed
     assert best is not None
     _, weights, worth = best
     names = here.names
-    parts = {one: np.einsum("c,csj->sj", weights * (np.array(names) == one), worth) for one in names}
+    parts = {
+        one: np.einsum("c,csj->sj", weights * (np.array(names) == one), worth)
+        for one in names
+    }
     found = np.sum([*parts.values()], axis=0)
-    ends = [_standard(learned, one) for one in ([found] if plain is None else [plain, found])]
-    path = [(1 - step) * ends[0] + step * ends[-1] for step in (PATH if len(ends) > 1 else PATH[-1:])]
+    ends = [
+        _standard(learned, one)
+        for one in ([found] if plain is None else [plain, found])
+    ]
+    path = [
+        (1 - step) * ends[0] + step * ends[-1]
+        for step in (PATH if len(ends) > 1 else PATH[-1:])
+    ]
     reached = [problem.at(problem.select(learned.scores(one))) for one in path]
     values = np.array([one.value for one in reached])
     place = int(np.argmax(values >= values.max() - SLACK))
     share = float(PATH[place]) if len(ends) > 1 else 1.0
-    # Two directions of one gap may cancel, so that a condition's weight is how far it moves scores apart.
+    # Two directions of one gap may cancel, so that a condition's weight is how far it
+    # moves scores apart.
     sizes = {name: float(learned.scores(part).std()) for name, part in parts.items()}
     whole = sum(sizes.values()) or 1.0
-    shares = {"prediction": 1 - share} | {name: share * size / whole for name, size in sizes.items()}
-    least = {name: float(reached[place].margins[np.array(names) == name].min()) for name in sizes}
+    shares = {"prediction": 1 - share} | {
+        name: share * size / whole for name, size in sizes.items()
+    }
+    least = {
+        name: float(reached[place].margins[np.array(names) == name].min())
+        for name in sizes
+    }
     promised = {name: one if np.isfinite(one) else None for name, one in least.items()}
     return Aimed(path[place], shares, promised)
 
@@ -382,21 +568,28 @@ def _standard(learned: Learned, worth: FloatArray) -> FloatArray:
 
 
 def balance(
-    gains: FloatArray, constants: FloatArray, weights: FloatArray, select: Callable[[FloatArray], FloatArray]
+    gains: FloatArray,
+    constants: FloatArray,
+    weights: FloatArray,
+    select: Callable[[FloatArray], FloatArray],
 ) -> tuple[FloatArray, float]:
-    """The weights l at which the best decision's sum of l_c T_c is smallest, and that sum: the dual, by cutting planes.
+    """The weights l at which the best decision's sum of l_c T_c is smallest, and that
+    sum: the dual, by cutting planes.
 
-    Every decision d bounds the dual function from below by the line sum_c l_c T_c(d), which touches it where d is best.
-    So the upper envelope of the lines known so far says where to look next (Kelley, 1960). Each weight is at least
-    `MEAN` over their number, which puts as much on the mean of all margins. Where rows tie, the best is a mixture of
-    decisions; so the weights returned are those among all tried whose own decision has the largest value.
+    Every decision d bounds the dual function from below by the line sum_c l_c T_c(d),
+    which touches it where d is best. So the upper envelope of the lines known so far
+    says where to look next (Kelley, 1960). Each weight is at least `MEAN` over their
+    number, which puts as much on the mean of all margins. Where rows tie, the best is a
+    mixture of decisions; so the weights returned are those among all tried whose own
+    decision has the largest value.
     """
     from highspy import Highs
 
     count, least = len(constants), MEAN / len(constants)
     here, lines = np.full(count, 1 / count), list[FloatArray]()
     best, highest, value = here, -np.inf, np.inf
-    # The envelope as a program over weights and its own height, which keeps what it knows from line to line.
+    # The envelope as a program over weights and its own height, which keeps what it
+    # knows from line to line.
     envelope = Highs()  # type: ignore[no-untyped-call]
     envelope.silent()
     envelope.setOptionValue("presolve", "off")
@@ -409,9 +602,14 @@ def balance(
         value = min(value, float(here @ lines[-1]))
         if (own := value_of(lines[-1])) > highest:
             best, highest = here, own
-        envelope.addRow(-np.inf, 0.0, count + 1, np.arange(count + 1), np.append(lines[-1], -1.0))
+        envelope.addRow(
+            -np.inf, 0.0, count + 1, np.arange(count + 1), np.append(lines[-1], -1.0)
+        )
         envelope.run()
-        found, height = envelope.getSolution().col_value, envelope.getInfo().objective_function_value
+        found, height = (
+            envelope.getSolution().col_value,
+            envelope.getInfo().objective_function_value,
+        )
         if len(found) == 0 or value - height <= CLOSE * max(1.0, abs(height)):
             break
         here = np.maximum(found[:-1], least)
@@ -420,18 +618,25 @@ def balance(
 
 
 def aim_rule(_: str, learner: SelectionRule | None = None) -> AimRule:
-    """With a predictive rule as its learner; by default the LASSO, or for 0/1 logistic regression if that is better."""
+    """With a predictive rule as its learner; by default the LASSO, or for 0/1 logistic
+    regression if that is better.
+    """
     if learner is None:
         return AimRule(predictive_rule("lasso"), (predictive_rule("logistic"),))
     if not isinstance(learner, PredictiveRule):
         how = "Write aim:lasso, aim:logistic, aim:boosting or another predictive rule."
-        raise OptionError(f"rule '{learner.name}' predicts nothing that 'aim' could use.", how)
+        raise OptionError(
+            f"rule '{learner.name}' predicts nothing that 'aim' could use.", how
+        )
     return AimRule(learner)
 
 
 FAMILIES = (
     Family(
-        "aim", "aims at every condition of the claim", aim_rule, "boosting",
+        "aim",
+        "aims at every condition of the claim",
+        aim_rule,
+        "boosting",
         split=lambda setting: ("", [setting] if setting else []),
     ),
-)  # fmt: skip
+)

@@ -1,4 +1,6 @@
-"""What a selection rule sees, must do and is known by; folds of training rows for rules that judge by rows left out."""
+"""What a selection rule sees, must do and is known by; folds of training rows for rules
+that judge by rows left out.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +11,13 @@ import numpy as np
 from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import Limits
 from improvable.algorithms.decisions import Algorithm, as_algorithm, prepare
-from improvable.algorithms.models import Encoder, as_numeric, fit_encoder, matrix_of, steady
+from improvable.algorithms.models import (
+    Encoder,
+    as_numeric,
+    fit_encoder,
+    matrix_of,
+    steady,
+)
 from improvable.algorithms.thresholds import Threshold, TieBreaking
 from improvable.algorithms.unseen import BothSelect, limit_unseen
 from improvable.data.frame import Rows
@@ -20,7 +28,9 @@ from improvable.question.design import Design
 
 FOLDS = 5
 FOLD, FIT = 0, 1
-"""Children of a rule's seed: the first orders rows into folds, the second seeds what is fitted on each."""
+"""Children of a rule's seed: the first orders rows into folds, the second seeds what is
+fitted on each.
+"""
 
 
 def silent(_: str) -> None:
@@ -76,7 +86,9 @@ class Training:
 
     @property
     def target(self) -> FloatArray:
-        """What to predict, turned around where a lower outcome is better: the highest predictions are selected."""
+        """What to predict, turned around where a lower outcome is better: the highest
+        predictions are selected.
+        """
         if self.instead is not None:
             return self.instead
         values = self.rows.numbers(self.target_column)
@@ -94,23 +106,43 @@ class Training:
         return not any(utility.binary_decision for utility in self.design.utilities)
 
     def encoded(self) -> tuple[FloatArray, tuple[str, ...], Encoder | None]:
-        """The features as a matrix, the names of its columns, and the encoder of messy ones, fitted on these rows."""
-        encoder = None if self.plain else fit_encoder(self.rows, self.features, int(self.seed.generate_state(1)[0]))
+        """The features as a matrix, the names of its columns, and the encoder of messy
+        ones, fitted on these rows.
+        """
+        encoder = (
+            None
+            if self.plain
+            else fit_encoder(
+                self.rows, self.features, int(self.seed.generate_state(1)[0])
+            )
+        )
         columns = self.features if encoder is None else encoder.outputs
         return matrix_of(self.rows, self.features, encoder), columns, encoder
 
     def as_numbers(self) -> tuple["Training", Encoder | None]:
-        """The same rows with nothing but their features as complete numbers, and the encoder that made them so."""
+        """The same rows with nothing but their features as complete numbers, and the
+        encoder that made them so.
+        """
         if self.plain:
             return self, None
-        encoder = fit_encoder(self.rows, self.features, int(self.seed.generate_state(1)[0]))
+        encoder = fit_encoder(
+            self.rows, self.features, int(self.seed.generate_state(1)[0])
+        )
         sample = replace(self.sample, rows=as_numeric(self.rows, encoder))
-        return replace(self, sample=sample, features=encoder.outputs, plain=True, instead=self.target), encoder
+        return replace(
+            self,
+            sample=sample,
+            features=encoder.outputs,
+            plain=True,
+            instead=self.target,
+        ), encoder
 
     def take(self, index: IntArray) -> "Training":
         """Some of the training rows."""
         return replace(
-            self, sample=self.sample.take(index), instead=None if self.instead is None else self.instead[index]
+            self,
+            sample=self.sample.take(index),
+            instead=None if self.instead is None else self.instead[index],
         )
 
 
@@ -133,23 +165,31 @@ class Selection:
 class SelectionRule(Protocol):
     """Turns training rows into a candidate.
 
-    A rule may have ``honors``, the set of constraints that it respects; without it, only the capacity. One of your own
-    that has no ``name`` goes by its class's.
+    A rule may have ``honors``, the set of constraints that it respects; without it,
+    only the capacity. One of your own that has no ``name`` goes by its class's.
     """
 
     @property
     def name(self) -> str: ...
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
-        """The candidate: anything that `improvable.compare` takes as one, or a `Selection`."""
+        """The candidate: anything that `improvable.compare` takes as one, or a
+        `Selection`.
+        """
         ...
 
 
-def run_rule(rule: Any, training: Training, status_quo: Algorithm, cutoff_rows: Sample | None = None) -> Selection:
+def run_rule(
+    rule: Any,
+    training: Training,
+    status_quo: Algorithm,
+    cutoff_rows: Sample | None = None,
+) -> Selection:
     """Let a rule select, and complete what it found from the same training rows.
 
-    A cutoff can also come from `cutoff_rows`, which the rule did not learn from: where only the rule is judged, that
-    saves the work of finding out how its own rows would score as new ones.
+    A cutoff can also come from `cutoff_rows`, which the rule did not learn from: where
+    only the rule is judged, that saves the work of finding out how its own rows would
+    score as new ones.
     """
     found = rule.select(training, status_quo)
     selection = found if isinstance(found, Selection) else Selection(found)
@@ -162,26 +202,42 @@ def run_rule(rule: Any, training: Training, status_quo: Algorithm, cutoff_rows: 
     if limits.sees_status_quo:
         algorithm = limit_unseen(algorithm, limits, status_quo, rows, sample.weights)
     complete = prepare(algorithm, rows, sample.weights, training.breaking)
-    return replace(selection, algorithm=BothSelect(steady(complete), status_quo) if limits.subset else complete)
+    return replace(
+        selection,
+        algorithm=BothSelect(steady(complete), status_quo)
+        if limits.subset
+        else complete,
+    )
 
 
 def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:
-    """Rows as a candidate is shown them: its features, and neither outcome nor group."""
+    """Rows as a candidate is shown them: its features, and neither outcome nor
+    group.
+    """
     return rows if sight is None else rows.select(sight)
 
 
 def folds_of(training: Training) -> list[tuple[Training, IntArray]]:
-    """For each fold, the training rows outside of it and the places of its own rows; clusters stay whole."""
-    # Each fold has two units or more. A block's past may hold few clusters: then there are fewer folds, at least two.
+    """For each fold, the training rows outside of it and the places of its own rows;
+    clusters stay whole.
+    """
+    # Each fold has two units or more. A block's past may hold few clusters: then there
+    # are fewer folds, at least two.
     sample, seed = training.sample, training.seed
     units = int(sample.unit_codes().max()) + 1
     folds = min(FOLDS, units // 2)
     if folds < 2:
         what = "rows" if sample.clusters is None else "clusters"
-        raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Use more {what}.")
+        raise DataError(
+            f"{units} training {what} are too few to judge a rule by rows left out.",
+            f"Use more {what}.",
+        )
     fold = fold_of_row(sample, folds, child(seed, FOLD))
     return [
-        (replace(training.take(np.flatnonzero(fold != k)), seed=child(seed, FIT, k)), np.flatnonzero(fold == k))
+        (
+            replace(training.take(np.flatnonzero(fold != k)), seed=child(seed, FIT, k)),
+            np.flatnonzero(fold == k),
+        )
         for k in range(folds)
     ]
 
@@ -190,7 +246,8 @@ def fold_of_row(sample: Sample, folds: int, seed: np.random.SeedSequence) -> Int
     """The fold of every row; clusters stay whole."""
     unit = sample.unit_codes()
     units = int(unit.max()) + 1
-    places = np.argsort(np.random.default_rng(seed).permutation(units))  # of each unit in a random order
+    # of each unit in a random order
+    places = np.argsort(np.random.default_rng(seed).permutation(units))
     return np.asarray(places % folds)[unit]
 
 
@@ -206,16 +263,20 @@ def rule_after_colon(setting: str) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True)
 class Family:
-    """How a rule is made from its name, and what commands, pages and messages say of it.
+    """How a rule is made from its name, and what commands, pages and messages say of
+    it.
 
-    `split` parts what follows the name and a colon into the rule's own setting and the names of the rules inside. This
-    is the only way to put a rule inside another, so somebody else's code is found wherever it stands in a name.
+    `split` parts what follows the name and a colon into the rule's own setting and the
+    names of the rules inside. This is the only way to put a rule inside another, so
+    somebody else's code is found wherever it stands in a name.
     """
 
     name: str
     words: str  # what it is
-    make: Callable[..., SelectionRule]  # called with its own setting, and then with the rules inside it
-    example: str = ""  # of what may follow the name and a colon; empty where nothing may
+    # called with its own setting, and then with the rules inside it
+    make: Callable[..., SelectionRule]
+    # of what may follow the name and a colon; empty where nothing may
+    example: str = ""
     alone: bool = True  # whether the name without a setting is proposed as a rule
     split: Callable[[str], tuple[str, list[str]]] = lambda setting: (setting, [])
 

@@ -1,14 +1,18 @@
-"""Rules that are the caller's own code, ``module:object``: one digest of the code, and a process of its own to run it.
+"""Rules that are the caller's own code, ``module:object``: one digest of the code, and
+a process of its own to run it.
 
-A name says nothing about what runs. The digest covers the module's file; if it is in a package, every file of the
-package; and, likewise, every module that these import from the same folder. Python itself and installed packages are
-left out (results carry their versions), and so is whatever the code opens. Code that imports by other means than
+A name says nothing about what runs. The digest covers the module's file; if it is in a
+package, every file of the package; and, likewise, every module that these import from
+the same folder. Python itself and installed packages are left out (results carry their
+versions), and so is whatever the code opens. Code that imports by other means than
 `import` is refused when it runs.
 
-The rule is imported from the digested bytes, in a new process for every block. So what runs is what was digested,
-whatever lies beside it: a stale ``.pyc``, a module of the same name elsewhere. And what the code remembers of one block
-is gone in the next: it cannot act on how its own candidates fared. Our process never imports it. A server that has
-imported none of it forks once for every block; where there is no fork, the server is started again instead.
+The rule is imported from the digested bytes, in a new process for every block. So what
+runs is what was digested, whatever lies beside it: a stale ``.pyc``, a module of the
+same name elsewhere. And what the code remembers of one block is gone in the next: it
+cannot act on how its own candidates fared. Our process never imports it. A server that
+has imported none of it forks once for every block; where there is no fork, the server
+is started again instead.
 """
 
 import ast
@@ -35,20 +39,37 @@ from improvable.algorithms.rules.base import SelectionRule, Training, silent
 from improvable.errors import ImprovableError, OptionError, RuleError, nearest
 
 REFUSED = "IMPROVABLE_NO_CODE"
-"""Where this variable is set, no rule that is code is run: the local page sets it for all that it starts."""
-INSTALLED = {Path(place).resolve() for name, place in sysconfig.get_paths().items() if "lib" in name}
+"""Where this variable is set, no rule that is code is run: the local page sets it for
+all that it starts.
+"""
+INSTALLED = {
+    Path(place).resolve()
+    for name, place in sysconfig.get_paths().items()
+    if "lib" in name
+}
 OURS = Path(__file__).resolve().parents[2]
 FORKS = hasattr(os, "fork")
 SIZE = 8  # bytes that say how long a message is
-PRELOADED = ("improvable.procedure.api", "polars", "narwhals", "sklearn.ensemble", "sklearn.linear_model")
-SERVE = "import sys; sys.path[:] = {path!r}; from improvable.algorithms.rules.own_code import serve; serve()"
+PRELOADED = (
+    "improvable.procedure.api",
+    "polars",
+    "narwhals",
+    "sklearn.ensemble",
+    "sklearn.linear_model",
+)
+SERVE = (
+    "import sys; sys.path[:] = {path!r}; from improvable.algorithms.rules.own_code "
+    "import serve; serve()"
+)
 
 
 # The code and its digest. ----
 
 
 def source_digest(spec: object) -> str | None:
-    """The digest of the code behind a rule's name, the same on every machine; None where there is no code but ours."""
+    """The digest of the code behind a rule's name, the same on every machine; None
+    where there is no code but ours.
+    """
     files = source_files(spec)
     if not files:
         return None
@@ -59,32 +80,52 @@ def source_digest(spec: object) -> str | None:
 
 
 def source_files(spec: object) -> dict[str, bytes]:
-    """Every file of the code behind a rule's name, by its name relative to its folder; none for a rule of ours."""
+    """Every file of the code behind a rule's name, by its name relative to its folder;
+    none for a rule of ours.
+    """
     from improvable.algorithms.rules import own_modules
 
     modules = own_modules(spec) if isinstance(spec, str) else []
-    return {name: content for module in modules for name, content in files_of(module).items()}
+    return {
+        name: content
+        for module in modules
+        for name, content in files_of(module).items()
+    }
 
 
 def check_source(spec: object, declared: str | None) -> str | None:
     """The digest of a rule's code; refused where another one was declared."""
     found = source_digest(spec)
     if declared is not None and found != declared:
-        what = f"has the digest {found[:16]}..." if found is not None else "is none of your own"
-        message = f"the code of rule '{spec}' {what}, and the protocol declares {declared[:16]}...."
-        raise RuleError(message, "Run the code that was declared, or declare this code in a new protocol.")
+        what = (
+            f"has the digest {found[:16]}..."
+            if found is not None
+            else "is none of your own"
+        )
+        message = (
+            f"the code of rule '{spec}' {what}, and the protocol declares "
+            f"{declared[:16]}...."
+        )
+        raise RuleError(
+            message,
+            "Run the code that was declared, or declare this code in a new protocol.",
+        )
     return found
 
 
 def files_of(module: str) -> dict[str, bytes]:
-    """Every file of a module and of what it imports from beside it, by its name relative to their common folder."""
+    """Every file of a module and of what it imports from beside it, by its name
+    relative to their common folder.
+    """
     root, found, names = _root(module), dict[str, bytes](), [module.partition(".")[0]]
     for name in names:  # which grows on the way
         for path in _files_beside(name, root):
             content = path.read_bytes()
             if path.suffix == ".py":
                 content = content.replace(b"\r\n", b"\n")
-                names += [] if root in INSTALLED else sorted(_imports(content) - {*names})
+                names += (
+                    [] if root in INSTALLED else sorted(_imports(content) - {*names})
+                )
             found[path.relative_to(root).as_posix()] = content
     return found
 
@@ -98,18 +139,39 @@ def _root(module: str) -> Path:
         spec = importlib.util.find_spec(top) if top else None
     except ValueError:  # of a module that is running, such as __main__
         spec = None
-    places = [] if spec is None else [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.origin else [])]
+    places = (
+        []
+        if spec is None
+        else [
+            *(spec.submodule_search_locations or ()),
+            *([spec.origin] if spec.origin else []),
+        ]
+    )
     if not places:
-        known = f"The rule {top} takes no setting." if top in RULES else nearest(top, FAMILIES)
+        known = (
+            f"The rule {top} takes no setting."
+            if top in RULES
+            else nearest(top, FAMILIES)
+        )
         hint = f"{known} A module of your own must be on Python's path."
-        raise OptionError(f"the code of the rule's module '{module}' cannot be found.", hint)
+        raise OptionError(
+            f"the code of the rule's module '{module}' cannot be found.", hint
+        )
     return Path(places[0]).resolve().parent
 
 
 def _files_beside(name: str, root: Path) -> Iterator[Path]:
     """The files of a module in a folder; none where it is not there."""
-    inside = (path for path in sorted((root / name).rglob("*")) if "__pycache__" not in path.parts)
-    alone = (path for path in sorted(root.glob(f"{name}.*")) if path.suffix in (".py", ".so", ".pyd"))
+    inside = (
+        path
+        for path in sorted((root / name).rglob("*"))
+        if "__pycache__" not in path.parts
+    )
+    alone = (
+        path
+        for path in sorted(root.glob(f"{name}.*"))
+        if path.suffix in (".py", ".so", ".pyd")
+    )
     yield from (path for path in (*inside, *alone) if path.is_file())
 
 
@@ -120,8 +182,17 @@ def _imports(content: bytes) -> set[str]:
     except (SyntaxError, ValueError):
         return set()  # importing it fails too, and says why
     nodes = list(ast.walk(tree))
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level and node.module]
+    names = [
+        alias.name
+        for node in nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    ]
+    names += [
+        node.module
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module
+    ]
     return {name.partition(".")[0] for name in names}
 
 
@@ -135,11 +206,17 @@ class ForeignRule:
     name: str  # as it calls itself
     module: str
     attribute: str
-    files: Mapping[str, bytes] = field(repr=False)  # the code, by the names of its files
+    # the code, by the names of its files
+    files: Mapping[str, bytes] = field(repr=False)
     honors: frozenset[str] = frozenset({CAPACITY})
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
-        return _ask(self.module, self.attribute, self.files, (replace(training, report=silent), status_quo))
+        return _ask(
+            self.module,
+            self.attribute,
+            self.files,
+            (replace(training, report=silent), status_quo),
+        )
 
 
 def import_rule(module: str, attribute: str) -> ForeignRule:
@@ -157,13 +234,28 @@ class _Server:
 
     def __init__(self) -> None:
         path = [place for place in sys.path if place]
-        command = [sys.executable, "-P", "-c", SERVE.format(path=[str(OURS.parent), *path])]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-        weakref.finalize(self, self.process.__exit__, None, None, None)  # closes its pipes, and waits
+        command = [
+            sys.executable,
+            "-P",
+            "-c",
+            SERVE.format(path=[str(OURS.parent), *path]),
+        ]
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        )
+        # closes its pipes, and waits
+        weakref.finalize(self, self.process.__exit__, None, None, None)
 
     def ask(self, request: bytes) -> bytes:
-        stdin, stdout = cast(BinaryIO, self.process.stdin), cast(BinaryIO, self.process.stdout)
+        stdin, stdout = (
+            cast(BinaryIO, self.process.stdin),
+            cast(BinaryIO, self.process.stdout),
+        )
         stdin.write(len(request).to_bytes(SIZE) + request)
         stdin.flush()
         return stdout.read(int.from_bytes(stdout.read(SIZE)))
@@ -173,16 +265,23 @@ _here = threading.local()
 
 
 def _ask(module: str, attribute: str, files: Mapping[str, bytes], work: Any) -> Any:
-    """What a new process answers: a candidate, or, without work, the rule's name and what it honors."""
+    """What a new process answers: a candidate, or, without work, the rule's name and
+    what it honors.
+    """
     if not FORKS or getattr(_here, "server", None) is None:
         _here.server = _Server()
     try:
-        reply = _here.server.ask(cloudpickle.dumps((module, attribute, dict(files), work)))
+        reply = _here.server.ask(
+            cloudpickle.dumps((module, attribute, dict(files), work))
+        )
     except OSError:
         reply = b""
     if not reply:
         _here.server = None
-        raise RuleError(f"the process of rule '{module}:{attribute}' ended without an answer.", "See what it printed.")
+        raise RuleError(
+            f"the process of rule '{module}:{attribute}' ended without an answer.",
+            "See what it printed.",
+        )
     good, found = cloudpickle.loads(reply)
     if good:
         return found
@@ -192,11 +291,14 @@ def _ask(module: str, attribute: str, files: Mapping[str, bytes], work: Any) -> 
 
 # The server. ----
 
-_known: set[str] = set()  # the modules that the server had loaded before any code of others
+# the modules that the server had loaded before any code of others
+_known: set[str] = set()
 
 
 def serve() -> None:
-    """Answer requests until there are no more; what the code prints goes to standard error."""
+    """Answer requests until there are no more; what the code prints goes to standard
+    error.
+    """
     for name in PRELOADED:  # once, before anything is forked
         importlib.import_module(name)
     _known.update(sys.modules)
@@ -221,7 +323,9 @@ def _answer_in_a_fork(request: bytes) -> bytes:
             with os.fdopen(writing, "wb") as pipe:
                 pipe.write(_answer(request))
         finally:
-            os._exit(0)  # whatever the code did, sys.exit included, this copy of the server ends here
+            # whatever the code did, sys.exit included, this copy of the server ends
+            # here
+            os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         reply = pipe.read()
@@ -241,14 +345,24 @@ def _answer(request: bytes) -> bytes:
                     cloudpickle.register_pickle_by_value(sys.modules[name])
             return bytes(cloudpickle.dumps((True, found)))
         except ImprovableError as error:
-            failure = ("option" if isinstance(error, OptionError) else "rule", error.message, error.hint)
+            failure = (
+                "option" if isinstance(error, OptionError) else "rule",
+                error.message,
+                error.hint,
+            )
         except Exception as error:
             reason = " ".join(str(error).split())[:240]
-            failure = ("rule", f"rule '{module}:{attribute}' failed: {type(error).__name__}: {reason}", "")
+            failure = (
+                "rule",
+                f"rule '{module}:{attribute}' failed: {type(error).__name__}: {reason}",
+                "",
+            )
         return bytes(cloudpickle.dumps((False, failure)))
 
 
-def _run(module: str, attribute: str, files: Mapping[str, bytes], work: Any, place: Path) -> Any:
+def _run(
+    module: str, attribute: str, files: Mapping[str, bytes], work: Any, place: Path
+) -> Any:
     from improvable.algorithms.rules import as_rule, rule_names
 
     for name, content in files.items():
@@ -257,10 +371,14 @@ def _run(module: str, attribute: str, files: Mapping[str, bytes], work: Any, pla
     sys.path.insert(0, str(place))
     importlib.invalidate_caches()
     try:
-        rule: SelectionRule = as_rule(getattr(importlib.import_module(module), attribute))
+        rule: SelectionRule = as_rule(
+            getattr(importlib.import_module(module), attribute)
+        )
     except (ImportError, AttributeError) as error:
         hint = f"Rules are {', '.join(rule_names())}, or module:object of your own."
-        raise OptionError(f"the rule '{module}:{attribute}' cannot be imported: {error}.", hint) from error
+        raise OptionError(
+            f"the rule '{module}:{attribute}' cannot be imported: {error}.", hint
+        ) from error
     _refuse_strangers(place)
     if work is None:
         return rule.name, honors_of(rule)
@@ -270,14 +388,22 @@ def _run(module: str, attribute: str, files: Mapping[str, bytes], work: Any, pla
 
 
 def _refuse_strangers(place: Path) -> None:
-    """Refuse code that has loaded a module which is neither installed nor part of its digest."""
+    """Refuse code that has loaded a module which is neither installed nor part of its
+    digest.
+    """
     for name, file in _loaded().items():
         if not any(file.is_relative_to(folder) for folder in (place, OURS, *INSTALLED)):
-            what = f"the rule's code loads '{name}', which is neither installed nor part of its digest."
+            what = (
+                f"the rule's code loads '{name}', which is neither installed nor part "
+                "of its digest."
+            )
             raise RuleError(what, "Put it beside the rule and import it by its name.")
 
 
 def _loaded() -> dict[str, Path]:
     """The files of the modules that were loaded after the server began."""
-    named = ((name, getattr(sys.modules[name], "__file__", None)) for name in {*sys.modules} - _known)
+    named = (
+        (name, getattr(sys.modules[name], "__file__", None))
+        for name in {*sys.modules} - _known
+    )
     return {name: Path(file).resolve() for name, file in named if isinstance(file, str)}

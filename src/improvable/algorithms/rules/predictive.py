@@ -1,4 +1,6 @@
-"""Predict the target from the features and select the highest predictions: the rules of Section 6."""
+"""Predict the target from the features and select the highest predictions: the rules of
+Section 6.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,36 +26,52 @@ TREES = 300
 class PredictiveRule:
     """Fit an estimator on the training rows.
 
-    With a capacity the candidate selects rows whose score is above the (1 - capacity) quantile of the scores that the
-    training rows would have as new rows (`honest_scores`). Without one, a classifier's own decision stands,
-    and a regression of a 0/1 target selects predictions above one half. Where decisions are numbers (prices), the
-    prediction is the decision. A bound on the selection gap is met by `bound_selection_gap`.
+    With a capacity the candidate selects rows whose score is above the (1 - capacity)
+    quantile of the scores that the training rows would have as new rows
+    (`honest_scores`). Without one, a classifier's own decision stands, and a regression
+    of a 0/1 target selects predictions above one half. Where decisions are numbers
+    (prices), the prediction is the decision. A bound on the selection gap is met by
+    `bound_selection_gap`.
 
-    `estimator` is called with whether the target is 0/1 and with the signs of monotone features (None without any), and
-    gives an unfitted estimator.
+    `estimator` is called with whether the target is 0/1 and with the signs of monotone
+    features (None without any), and gives an unfitted estimator.
     """
 
     name: str
     estimator: Callable[[bool, IntArray | None], Any]
-    honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})  # the constraints that it respects
+    # the constraints that it respects
+    honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})
     ours: bool = False  # whether the estimator is one of this module's
-    raw: bool = False  # whether the estimator gets a data frame with the columns as they are, not a matrix of numbers
+    # whether the estimator gets a data frame with the columns as they are, not a matrix
+    # of numbers
+    raw: bool = False
 
-    def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold | Selection:
+    def select(
+        self, training: Training, status_quo: Algorithm
+    ) -> Algorithm | Threshold | Selection:
         capacity = training.constraints.capacity
         if training.constraints.selection_gap is not None:
             if training.numeric_decisions:
-                raise RuleError("a selection gap needs decisions of 0 and 1.", "Leave it out where prices are set.")
+                raise RuleError(
+                    "a selection gap needs decisions of 0 and 1.",
+                    "Leave it out where prices are set.",
+                )
             above = None if capacity is not None else self._cutoff(training)
             return bound_selection_gap(training, self.fit, above)
         fitted = self.fit(training)
         if training.numeric_decisions:
             return fitted
         if capacity is not None:
-            return Threshold(fitted, capacity, lambda: self.honest_scores(fitted, training))
+            return Threshold(
+                fitted, capacity, lambda: self.honest_scores(fitted, training)
+            )
         from sklearn.base import is_classifier
 
-        return fitted if is_classifier(fitted.estimator) else ThresholdedScore(fitted, self._cutoff(training))
+        return (
+            fitted
+            if is_classifier(fitted.estimator)
+            else ThresholdedScore(fitted, self._cutoff(training))
+        )
 
     def _cutoff(self, training: Training) -> float:
         """The score above which rows are selected without a capacity."""
@@ -65,7 +83,10 @@ class PredictiveRule:
         if training.binary_target:
             return 0.5
         what = f"rule '{self.name}' predicts a number, and nothing says whom to select."
-        raise RuleError(what, "Give a capacity, `capacity=0.03`: the highest predictions are selected.")
+        raise RuleError(
+            what,
+            "Give a capacity, `capacity=0.03`: the highest predictions are selected.",
+        )
 
     def honest_scores(self, fitted: FittedModel, training: Training) -> FloatArray:
         """The scores that the training rows would have as new rows."""
@@ -74,7 +95,9 @@ class PredictiveRule:
         return scores
 
     def cross_fit(self, training: Training) -> tuple[FittedModel, FloatArray]:
-        """The fitted estimator, and what it is expected to say of each training row as a new one."""
+        """The fitted estimator, and what it is expected to say of each training row as
+        a new one.
+        """
         fitted, scores = out_of_sample.cross_fit(training, self.fit)
         out_of_sample.forget_training(fitted.estimator)
         return fitted, scores
@@ -86,18 +109,36 @@ class PredictiveRule:
 
         signs = training.constraints.monotone
         if self.raw:
-            matrix, columns, encoder = named_columns(training.rows, training.features), training.features, None
+            matrix, columns, encoder = (
+                named_columns(training.rows, training.features),
+                training.features,
+                None,
+            )
         else:
             matrix, columns, encoder = training.encoded()
-        rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
+        rising = (
+            np.array([signs.get(name, 0) for name in columns], dtype=np.int64)
+            if signs
+            else None
+        )
         model = clone(self.estimator(training.binary_target, rising))
-        # Every part of an estimator that has randomness and no seed of its own gets one from ours.
+        # Every part of an estimator that has randomness and no seed of its own gets one
+        # from ours.
         parameters = model.get_params(deep=True)
-        seeds = sorted(name for name in parameters if name == "random_state" or name.endswith("__random_state"))
+        seeds = sorted(
+            name
+            for name in parameters
+            if name == "random_state" or name.endswith("__random_state")
+        )
         unseeded = [name for name in seeds if parameters[name] is None]
         states = training.seed.generate_state(max(1, len(unseeded)))
-        model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
-        cutoff_follows = training.constraints.capacity is not None and training.constraints.selection_gap is None
+        model.set_params(
+            **{name: int(state) for name, state in zip(unseeded, states, strict=False)}
+        )
+        cutoff_follows = (
+            training.constraints.capacity is not None
+            and training.constraints.selection_gap is None
+        )
         if cutoff_follows and out_of_sample.may_keep_out_of_bag(model):
             model.set_params(oob_score=True)
         target: Any = training.target
@@ -106,31 +147,52 @@ class PredictiveRule:
                 what = f"rule '{self.name}' is a classifier, and the target is not 0/1."
                 raise RuleError(what, "Use a regression such as 'linear'.")
             target = target.astype(np.int64)
-        # Of what is known about rows, the estimator or a pipeline's last step gets what its fit takes.
+        # Of what is known about rows, the estimator or a pipeline's last step gets what
+        # its fit takes.
         steps = getattr(model, "steps", None)
         last, before = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
         folds = out_of_sample.cutoff_folds(training)
-        about_rows = {"sample_weight": training.sample.relative_weights, "fold_of_row": folds}
-        taken = [name for name, values in about_rows.items() if values is not None and has_fit_parameter(last, name)]
-        model.fit(matrix, target, **{f"{before}{name}": about_rows[name] for name in taken})
+        about_rows = {
+            "sample_weight": training.sample.relative_weights,
+            "fold_of_row": folds,
+        }
+        taken = [
+            name
+            for name, values in about_rows.items()
+            if values is not None and has_fit_parameter(last, name)
+        ]
+        model.fit(
+            matrix, target, **{f"{before}{name}": about_rows[name] for name in taken}
+        )
         if not cutoff_follows:
             out_of_sample.forget_training(model)
         if "n_jobs" in model.get_params():
-            model.set_params(n_jobs=None)  # threads that predict add up trees in any order, and the last bits differ
+            # threads that predict add up trees in any order, and the last bits differ
+            model.set_params(n_jobs=None)
         return FittedModel(model, training.features, encoder)
 
 
 def _estimator(kind: str, amount: float, binary: bool, signs: IntArray | None) -> Any:
-    """An unfitted estimator, from whether the target is 0/1 and from the signs of monotone features."""
+    """An unfitted estimator, from whether the target is 0/1 and from the signs of
+    monotone features.
+    """
     if kind in ("forest", "boosting"):
         from sklearn import ensemble
 
         if kind == "boosting":
-            boosting = ensemble.HistGradientBoostingClassifier if binary else ensemble.HistGradientBoostingRegressor
+            boosting = (
+                ensemble.HistGradientBoostingClassifier
+                if binary
+                else ensemble.HistGradientBoostingRegressor
+            )
             return boosting(monotonic_cst=signs)
         if binary:
-            return ensemble.RandomForestClassifier(int(amount), monotonic_cst=signs, n_jobs=-1)
-        return ensemble.RandomForestRegressor(int(amount), max_features=1 / 3, monotonic_cst=signs, n_jobs=-1)
+            return ensemble.RandomForestClassifier(
+                int(amount), monotonic_cst=signs, n_jobs=-1
+            )
+        return ensemble.RandomForestRegressor(
+            int(amount), max_features=1 / 3, monotonic_cst=signs, n_jobs=-1
+        )
     from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -141,16 +203,23 @@ def _estimator(kind: str, amount: float, binary: bool, signs: IntArray | None) -
         return LinearRegression() if signs is None else BoundedLinearRegression(signs)
     if kind == "lasso":
         return make_pipeline(StandardScaler(), FoldedLasso(signs))
-    return make_pipeline(StandardScaler(), Ridge(amount) if kind == "ridge" else LogisticRegression(max_iter=1_000))
+    return make_pipeline(
+        StandardScaler(),
+        Ridge(amount) if kind == "ridge" else LogisticRegression(max_iter=1_000),
+    )
 
 
 def predictive_rule(kind: str, setting: str = "") -> PredictiveRule:
     amount = int(setting or TREES) if kind == "forest" else float(setting or 0)
     if kind == "forest" and amount < 1:
         raise ValueError("a forest has trees")
-    honors = {CAPACITY, SELECTION_GAP} | ({MONOTONE} if kind not in ("logistic", "ridge") else set())
+    honors = {CAPACITY, SELECTION_GAP} | (
+        {MONOTONE} if kind not in ("logistic", "ridge") else set()
+    )
     name = f"{kind}:{setting}" if setting else kind
-    return PredictiveRule(name, partial(_estimator, kind, amount), frozenset(honors), ours=True)
+    return PredictiveRule(
+        name, partial(_estimator, kind, amount), frozenset(honors), ours=True
+    )
 
 
 FAMILIES = (
@@ -159,5 +228,11 @@ FAMILIES = (
     Family("forest", "random forest (slow)", partial(predictive_rule, "forest"), "100"),
     Family("boosting", "boosted trees", partial(predictive_rule, "boosting")),
     Family("logistic", "logistic regression", partial(predictive_rule, "logistic")),
-    Family("ridge", "ridge regression with a given penalty", partial(predictive_rule, "ridge"), "10", alone=False),
+    Family(
+        "ridge",
+        "ridge regression with a given penalty",
+        partial(predictive_rule, "ridge"),
+        "10",
+        alone=False,
+    ),
 )

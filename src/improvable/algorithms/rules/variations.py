@@ -1,4 +1,6 @@
-"""Rules made of rules: without some features, blended with the status quo's own score, or in a tournament."""
+"""Rules made of rules: without some features, blended with the status quo's own score,
+or in a tournament.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,31 +10,52 @@ from typing import Any
 import numpy as np
 
 from improvable._typing import FloatArray
-from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP, honors_of
+from improvable.algorithms.constraints import (
+    CAPACITY,
+    MONOTONE,
+    SELECTION_GAP,
+    honors_of,
+)
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import FittedModel
 from improvable.algorithms.rules import base
-from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training, rule_after_colon
+from improvable.algorithms.rules.base import (
+    Family,
+    Selection,
+    SelectionRule,
+    Training,
+    rule_after_colon,
+)
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore
 from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
 from improvable.inference.bootstrap import child
-from improvable.inference.tally import Clusters, counted_of, drawable_of, evidence_without_draws, tally_rows, with_draws
+from improvable.inference.tally import (
+    Clusters,
+    counted_of,
+    drawable_of,
+    evidence_without_draws,
+    tally_rows,
+    with_draws,
+)
 from improvable.inference.test import studentized_margins
 
 DRAWS = 400
 REFIT = 2  # the child of a rule's seed after those of `folds_of`
 CONTENDERS = "linear,lasso,boosting,aim"
-"""Who competes unless rules are named: a plain line, a line of few features, trees that bend and interact, and a line
-that is aimed at the claim. All four are fast, take a target of 0/1 or any number, and err differently; a forest takes
-minutes, and logistic only 0/1."""
+"""Who competes unless rules are named: a plain line, a line of few features, trees that
+bend and interact, and a line that is aimed at the claim. All four are fast, take a
+target of 0/1 or any number, and err differently; a forest takes minutes, and logistic
+only 0/1."""
 
 
 @dataclass(frozen=True)
 class WithoutFeatures:
-    """A rule that may not read the features that match a pattern: ``drop:cost_*:linear``."""
+    """A rule that may not read the features that match a pattern:
+    ``drop:cost_*:linear``.
+    """
 
     pattern: str
     rule: SelectionRule
@@ -46,10 +69,15 @@ class WithoutFeatures:
         return honors_of(self.rule) - {MONOTONE}
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
-        kept = tuple(name for name in training.features if not fnmatchcase(name, self.pattern))
+        kept = tuple(
+            name for name in training.features if not fnmatchcase(name, self.pattern)
+        )
         if not kept or len(kept) == len(training.features):
             which = "no" if kept else "every"
-            raise RuleError(f"'{self.pattern}' matches {which} feature.", "Drop some features and keep some.")
+            raise RuleError(
+                f"'{self.pattern}' matches {which} feature.",
+                "Drop some features and keep some.",
+            )
         return self.rule.select(replace(training, features=kept), status_quo)
 
 
@@ -67,7 +95,9 @@ class Named:
 
 @dataclass(frozen=True)
 class BlendedScore:
-    """A weighted mean of two standardized scores; `parts` holds (score, weight, mean, standard deviation)."""
+    """A weighted mean of two standardized scores; `parts` holds (score, weight, mean,
+    standard deviation).
+    """
 
     parts: tuple[tuple[Score, float, float, float], ...]
 
@@ -83,7 +113,9 @@ class BlendedScore:
 
 @dataclass(frozen=True)
 class Blend:
-    """A predictive rule's score blended with the status quo's: ``blend:0.5:linear`` gives the model half the weight."""
+    """A predictive rule's score blended with the status quo's: ``blend:0.5:linear``
+    gives the model half the weight.
+    """
 
     weight: float
     rule: PredictiveRule
@@ -95,25 +127,41 @@ class Blend:
     honors = frozenset({CAPACITY, SELECTION_GAP})
     reads_status_quo = True
 
-    def select(self, training: Training, status_quo: Algorithm) -> Threshold | Selection:
-        if not isinstance(status_quo, ThresholdedScore) or training.constraints.capacity is None:
-            what = f"rule '{self.name}' blends the status quo's score, and it has none with a capacity."
+    def select(
+        self, training: Training, status_quo: Algorithm
+    ) -> Threshold | Selection:
+        if (
+            not isinstance(status_quo, ThresholdedScore)
+            or training.constraints.capacity is None
+        ):
+            what = (
+                f"rule '{self.name}' blends the status quo's score, and it has none "
+                "with a capacity."
+            )
             raise RuleError(what, "Give the status quo as a score with a capacity.")
         now, capacity = status_quo.scorer, training.constraints.capacity
         if training.constraints.selection_gap is not None:
-            return bound_selection_gap(training, lambda rows: self._blended(rows, now)[0], None)
+            return bound_selection_gap(
+                training, lambda rows: self._blended(rows, now)[0], None
+            )
         score, model = self._blended(training, now)
 
         def honest() -> FloatArray:
-            return score.of([now.score(training.rows), self.rule.honest_scores(model, training)])
+            return score.of(
+                [now.score(training.rows), self.rule.honest_scores(model, training)]
+            )
 
         return Threshold(score, capacity, honest)
 
-    def _blended(self, training: Training, now: Score) -> tuple[BlendedScore, FittedModel]:
+    def _blended(
+        self, training: Training, now: Score
+    ) -> tuple[BlendedScore, FittedModel]:
         model, parts = self.rule.fit(training), []
         for score, weight in ((now, 1 - self.weight), (model, self.weight)):
             values = score.score(training.rows)
-            parts.append((score, weight, float(values.mean()), float(values.std()) or 1.0))
+            parts.append(
+                (score, weight, float(values.mean()), float(values.std()) or 1.0)
+            )
         return BlendedScore(tuple(parts)), model
 
 
@@ -127,10 +175,12 @@ def _blend(weight: str, rule: SelectionRule) -> Blend:
 
 @dataclass(frozen=True)
 class Tournament:
-    """Several rules compete inside the training rows; the winner is refit on all of them and tested on the others.
+    """Several rules compete inside the training rows; the winner is refit on all of
+    them and tested on the others.
 
-    Every contender decides for each fold after learning from the others; the one whose worst component stands farthest
-    from its null wins. Valid by construction: the contest sees training rows only, so it is one more selection rule.
+    Every contender decides for each fold after learning from the others; the one whose
+    worst component stands farthest from its null wins. Valid by construction: the
+    contest sees training rows only, so it is one more selection rule.
     """
 
     rules: tuple[SelectionRule, ...]
@@ -138,7 +188,10 @@ class Tournament:
     def __post_init__(self) -> None:
         names = {rule.name for rule in self.rules}
         if len(names) < max(2, len(self.rules)):
-            raise OptionError("a tournament needs at least two different rules.", "For example linear,lasso,boosting.")
+            raise OptionError(
+                "a tournament needs at least two different rules.",
+                "For example linear,lasso,boosting.",
+            )
 
     @property
     def name(self) -> str:
@@ -150,41 +203,91 @@ class Tournament:
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
         before = decide(status_quo, training.rows, "status quo")
-        margins = {rule.name: self._margin(rule, training, status_quo, before) for rule in self.rules}
+        margins = {
+            rule.name: self._margin(rule, training, status_quo, before)
+            for rule in self.rules
+        }
         winner = max(self.rules, key=lambda rule: margins[rule.name])
-        selection = base.run_rule(winner, replace(training, seed=child(training.seed, REFIT)), status_quo)
-        plain = {name: round(margin, 6) if np.isfinite(margin) else None for name, margin in margins.items()}
-        return replace(selection, notes={**selection.notes, "winner": winner.name, "margins": plain})
+        selection = base.run_rule(
+            winner, replace(training, seed=child(training.seed, REFIT)), status_quo
+        )
+        plain = {
+            name: round(margin, 6) if np.isfinite(margin) else None
+            for name, margin in margins.items()
+        }
+        return replace(
+            selection,
+            notes={**selection.notes, "winner": winner.name, "margins": plain},
+        )
 
-    def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, before: FloatArray) -> float:
+    def _margin(
+        self,
+        rule: SelectionRule,
+        training: Training,
+        status_quo: Algorithm,
+        before: FloatArray,
+    ) -> float:
         """The smallest studentized margin of a contender's out-of-fold decisions."""
         after = np.empty(len(training.rows))
         for part, judge in base.folds_of(training):
             try:
-                selection = base.run_rule(rule, part, status_quo, cutoff_rows=training.sample.take(judge))
+                selection = base.run_rule(
+                    rule, part, status_quo, cutoff_rows=training.sample.take(judge)
+                )
             except RuleError as error:
-                raise RuleError(f"contender '{rule.name}': {error.message}", error.hint) from error
+                raise RuleError(
+                    f"contender '{rule.name}': {error.message}", error.hint
+                ) from error
             if selection.algorithm is None:
                 return -np.inf
             rows = base.seen(training.rows.take(judge), training.sight)
             after[judge] = decide(selection.algorithm, rows, "candidate")
         design, sample = training.design, training.sample
         keys = None if sample.clusters is None else np.unique(sample.clusters)
-        clusters = None if keys is None else Clusters(keys, np.zeros(len(keys), dtype=np.int64))
-        counted = counted_of(design, tally_rows(design, sample, (before, after)), clusters)
+        clusters = (
+            None
+            if keys is None
+            else Clusters(keys, np.zeros(len(keys), dtype=np.int64))
+        )
+        counted = counted_of(
+            design, tally_rows(design, sample, (before, after)), clusters
+        )
         evidence = evidence_without_draws(design, sample.attributes, counted, None)
         drawable = drawable_of(evidence, counted, design.question.claim)
-        evidence = with_draws(evidence, counted, drawable, DRAWS, child(training.seed, base.FIT), workers=1)
+        evidence = with_draws(
+            evidence,
+            counted,
+            drawable,
+            DRAWS,
+            child(training.seed, base.FIT),
+            workers=1,
+        )
         return min(studentized_margins(evidence, design.question.claim))
 
 
 FAMILIES = (
-    Family("drop", "a rule without some features", WithoutFeatures, "cost_*:linear", False, rule_after_colon),
     Family(
-        "blend", "a predictive rule's score mixed with the status quo's", _blend, "0.5:linear", False, rule_after_colon
+        "drop",
+        "a rule without some features",
+        WithoutFeatures,
+        "cost_*:linear",
+        False,
+        rule_after_colon,
     ),
     Family(
-        "tournament", "several rules compete", lambda _, *rules: Tournament(rules), "linear,boosting", False,
+        "blend",
+        "a predictive rule's score mixed with the status quo's",
+        _blend,
+        "0.5:linear",
+        False,
+        rule_after_colon,
+    ),
+    Family(
+        "tournament",
+        "several rules compete",
+        lambda _, *rules: Tournament(rules),
+        "linear,boosting",
+        False,
         lambda setting: ("", (setting or CONTENDERS).split(",")),
     ),
-)  # fmt: skip
+)

@@ -1,4 +1,6 @@
-"""Engines: where rows live. A new one is a file here with an `ENGINE`, and its name in `EngineName`."""
+"""Engines: where rows live. A new one is a file here with an `ENGINE`, and its name in
+`EngineName`.
+"""
 
 from importlib import import_module
 from os import PathLike
@@ -10,13 +12,18 @@ from improvable.data.io.csv import UNSAID, FileFormat
 from improvable.errors import OptionError, nearest
 from improvable.question.settings import EngineName
 
-ENGINES: dict[str, Opener] = {name: import_module(f"{__name__}.{name}").ENGINE for name in get_args(EngineName)}
+ENGINES: dict[str, Opener] = {
+    name: import_module(f"{__name__}.{name}").ENGINE for name in get_args(EngineName)
+}
 
 __all__ = ["ENGINES", "Engine", "as_engine"]
 
 
-def as_engine(data: FrameLike, engine: str | None, workers: int, format_: FileFormat = UNSAID) -> Engine:
-    """The engine asked for, or the one that the data need: frames and single files are rows in memory.
+def as_engine(
+    data: FrameLike, engine: str | None, workers: int, format_: FileFormat = UNSAID
+) -> Engine:
+    """The engine asked for, or the one that the data need: frames and single files are
+    rows in memory.
 
     Data that can `fold` are an engine themselves.
     """
@@ -29,5 +36,10 @@ def as_engine(data: FrameLike, engine: str | None, workers: int, format_: FileFo
         raise OptionError(f"there is no engine '{name}'.", nearest(name, ENGINES))
     a_folder = isinstance(data, str | PathLike) and home is not None
     if home not in (None, name) and not (a_folder and ENGINES[name].reads_folders):
-        raise OptionError(f"engine '{name}' cannot read these data, which are for '{home}'.", f"Use `engine={home!r}`.")
-    return ENGINES[name].open(str(data) if isinstance(data, PathLike) else data, workers, format_)
+        raise OptionError(
+            f"engine '{name}' cannot read these data, which are for '{home}'.",
+            f"Use `engine={home!r}`.",
+        )
+    return ENGINES[name].open(
+        str(data) if isinstance(data, PathLike) else data, workers, format_
+    )

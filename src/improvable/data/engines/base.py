@@ -1,7 +1,9 @@
-"""What an engine is: something that holds rows and can apply a function to every batch of them.
+"""What an engine is: something that holds rows and can apply a function to every batch
+of them.
 
-An engine only moves batches. What is computed of a batch, and how two results become one, is given to it; both are the
-same functions whatever the engine, and results may be put together in any order.
+An engine only moves batches. What is computed of a batch, and how two results become
+one, is given to it; both are the same functions whatever the engine, and results may be
+put together in any order.
 """
 
 from collections import deque
@@ -22,7 +24,9 @@ T = TypeVar("T")
 Work = Callable[[Rows], T]
 Merge = Callable[[T, T], T]
 
-ROWS_PER_BATCH = 1 << 18  # large enough that NumPy's loops outweigh Python's, small enough for a core's share of memory
+# large enough that NumPy's loops outweigh Python's, small enough for a core's share of
+# memory
+ROWS_PER_BATCH = 1 << 18
 
 
 class Engine(Protocol):
@@ -41,15 +45,19 @@ class Engine(Protocol):
         """What a reader should know of how files were read."""
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
-        """Apply `work` to every batch of these columns and merge what it gives; None where there is no row.
+        """Apply `work` to every batch of these columns and merge what it gives; None
+        where there is no row.
 
-        `merge` is associative and commutative. `work` must be picklable, and must not change anything.
+        `merge` is associative and commutative. `work` must be picklable, and must not
+        change anything.
         """
 
 
 @dataclass(frozen=True)
 class Opener:
-    """How an engine opens data, whether data are its own by their nature, and whether it reads folders of files."""
+    """How an engine opens data, whether data are its own by their nature, and whether
+    it reads folders of files.
+    """
 
     open: Callable[[Any, int, FileFormat], Engine]
     owns: Callable[[Any], bool]
@@ -58,7 +66,9 @@ class Opener:
 
 @dataclass(frozen=True)
 class Failure:
-    """An error of our own inside a worker, brought home as a value, so that every engine raises it alike."""
+    """An error of our own inside a worker, brought home as a value, so that every
+    engine raises it alike.
+    """
 
     error: ImprovableError
 
@@ -71,7 +81,12 @@ def _guard(work: Work[Any], rows: Rows) -> Any:
         return Failure(error)
     except UnicodeEncodeError as error:
         text = error.object[max(0, error.start - 20) : error.end]
-        return Failure(DataError(f"{text!r} holds half of a character.", "Fix that value: no file can hold it."))
+        return Failure(
+            DataError(
+                f"{text!r} holds half of a character.",
+                "Fix that value: no file can hold it.",
+            )
+        )
 
 
 def _guard_merge(merge: Merge[Any], one: Any, other: Any) -> Any:
@@ -88,9 +103,14 @@ def _guard_merge(merge: Merge[Any], one: Any, other: Any) -> Any:
 def run(engine: Engine, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T:
     """One pass over the data; no row at all is refused."""
     merging = partial(_guard_merge, merge)
-    found: T | Failure | None = engine.fold(partial(_guard, work), list(dict.fromkeys(columns)), merging)
+    found: T | Failure | None = engine.fold(
+        partial(_guard, work), list(dict.fromkeys(columns)), merging
+    )
     if found is None:
-        raise DataError("the data have columns and no rows.", "An audit needs rows to learn from and to test on.")
+        raise DataError(
+            "the data have columns and no rows.",
+            "An audit needs rows to learn from and to test on.",
+        )
     if isinstance(found, Failure):
         raise found.error
     return found
@@ -101,31 +121,38 @@ def fold_batches(batches: Iterable[Rows], work: Work[T], merge: Merge[T]) -> T |
     return merge_all((work(rows) for rows in batches if len(rows)), merge)
 
 
-def fold_in_threads(batches: Iterable[Rows], work: Work[T], merge: Merge[T], workers: int) -> T | None:
+def fold_in_threads(
+    batches: Iterable[Rows], work: Work[T], merge: Merge[T], workers: int
+) -> T | None:
     """The same in several threads, with a few batches in memory at a time."""
     if workers == 1:
         return fold_batches(batches, work, merge)
     filled = (rows for rows in batches if len(rows))
     first = deque(islice(filled, 2))
-    if len(first) < 2:  # a pool costs more than a small batch: joblib sleeps ten milliseconds before it looks again
+    # a pool costs more than a small batch: joblib sleeps ten milliseconds before it
+    # looks again
+    if len(first) < 2:
         return fold_batches(first, work, merge)
     from joblib import Parallel, delayed, parallel_config
 
-    every = chain((first.popleft() for _ in range(2)), filled)  # which holds no batch that was handed out
+    # which holds no batch that was handed out
+    every = chain((first.popleft() for _ in range(2)), filled)
     with parallel_config(backend="threading"):
-        parts = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="n_jobs")(
-            delayed(work)(rows) for rows in every
-        )
+        parts = Parallel(
+            n_jobs=workers, return_as="generator_unordered", pre_dispatch="n_jobs"
+        )(delayed(work)(rows) for rows in every)
         return merge_all(parts, merge)
 
 
 def merge_all(parts: Iterable[T], merge: Merge[T]) -> T | None:
     """What all parts are together; None where there is none.
 
-    Parts that hold equally many batches are merged first, as a binary counter carries: where parts grow as they are
-    merged, work grows as n log n and not as the square of n.
+    Parts that hold equally many batches are merged first, as a binary counter carries:
+    where parts grow as they are merged, work grows as n log n and not as the square of
+    n.
     """
-    waiting: list[tuple[int, T]] = []  # ever smaller powers of two, each with the merge of so many parts
+    # ever smaller powers of two, each with the merge of so many parts
+    waiting: list[tuple[int, T]] = []
     for part in parts:
         size = 1
         while waiting and waiting[-1][0] == size:
@@ -137,7 +164,9 @@ def merge_all(parts: Iterable[T], merge: Merge[T]) -> T | None:
 
 
 def arrow_rows(tables: Iterable[Any], columns: Sequence[str]) -> Iterator[Rows]:
-    """Arrow tables or record batches as `Rows` of a good size: Polars frames, small pieces put together, large cut."""
+    """Arrow tables or record batches as `Rows` of a good size: Polars frames, small
+    pieces put together, large cut.
+    """
     import pyarrow as pa
 
     def together(pieces: list[Any]) -> Rows:
@@ -146,7 +175,11 @@ def arrow_rows(tables: Iterable[Any], columns: Sequence[str]) -> Iterator[Rows]:
 
     waiting: list[Any] = []
     for table in tables:
-        whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+        whole = (
+            pa.Table.from_batches([table])
+            if isinstance(table, pa.RecordBatch)
+            else table
+        )
         for start in range(0, whole.num_rows, ROWS_PER_BATCH):
             waiting.append(whole.slice(start, ROWS_PER_BATCH))
             if sum(piece.num_rows for piece in waiting) >= ROWS_PER_BATCH:

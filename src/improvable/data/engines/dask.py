@@ -1,4 +1,6 @@
-"""Dask data frames: partitions are counted where they are, in threads, in processes or on a cluster."""
+"""Dask data frames: partitions are counted where they are, in threads, in processes or
+on a cluster.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +20,9 @@ PARTS_PER_MERGE = 8
 
 @dataclass(frozen=True)
 class Dask:
-    """A Dask data frame, on whatever scheduler or cluster is current; with its files, where we opened them."""
+    """A Dask data frame, on whatever scheduler or cluster is current; with its files,
+    where we opened them.
+    """
 
     frame: Any
     files: Arrow | None = None
@@ -33,10 +37,16 @@ class Dask:
         from dask import delayed
 
         shared = delayed(work, traverse=False)
-        parts = [delayed(_work)(shared, part) for part in self.frame[list(columns)].to_delayed()]
+        parts = [
+            delayed(_work)(shared, part)
+            for part in self.frame[list(columns)].to_delayed()
+        ]
         while len(parts) > 1:
             starts = range(0, len(parts), PARTS_PER_MERGE)
-            parts = [delayed(_merge)(merge, parts[start : start + PARTS_PER_MERGE]) for start in starts]
+            parts = [
+                delayed(_merge)(merge, parts[start : start + PARTS_PER_MERGE])
+                for start in starts
+            ]
         try:
             found: T | None = parts[0].compute()
         except (ImprovableError, MemoryError):
@@ -45,7 +55,10 @@ class Dask:
             if self.files is not None:
                 self.files.refuse_damaged(columns)
             reason = one_line(f"{type(error).__name__}: {error}", 240)
-            raise DataError(f"Dask could not finish: {reason}.", "Try the data frame's own compute() first.") from error
+            raise DataError(
+                f"Dask could not finish: {reason}.",
+                "Try the data frame's own compute() first.",
+            ) from error
         return found
 
 
@@ -60,7 +73,9 @@ def _merge(merge: Merge[T], parts: Sequence[T | None]) -> T | None:
 
 
 def open_dask(data: Any, workers: int, format_: FileFormat = UNSAID) -> Dask:
-    """A Dask frame, a path that Dask can read, or a frame in memory or other file, to be divided."""
+    """A Dask frame, a path that Dask can read, or a frame in memory or other file, to
+    be divided.
+    """
     require_extra("this engine", "dask", "dask")
     require_extra("this engine", "pyarrow", "dask")
     import dask.dataframe as dd
@@ -71,7 +86,11 @@ def open_dask(data: Any, workers: int, format_: FileFormat = UNSAID) -> Dask:
     files = open_files(data, workers, format_)
     if files is not None:
         paths, separator = files.dataset.files, files.separator
-        frame = dd.read_parquet(paths) if separator is None else dd.read_csv(paths, sep=separator)
+        frame = (
+            dd.read_parquet(paths)
+            if separator is None
+            else dd.read_csv(paths, sep=separator)
+        )
         return Dask(frame, files, files.notes)
     rows = read_rows(data, format_)
     whole = rows.frame.to_pandas().reset_index(drop=True)
@@ -79,5 +98,7 @@ def open_dask(data: Any, workers: int, format_: FileFormat = UNSAID) -> Dask:
 
 
 ENGINE = Opener(
-    open_dask, owns=lambda data: type(data).__module__.startswith(("dask.", "dask_expr.")), reads_folders=True
+    open_dask,
+    owns=lambda data: type(data).__module__.startswith(("dask.", "dask_expr.")),
+    reads_folders=True,
 )

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 import narwhals as nw
 
-from improvable.data.engines.base import ROWS_PER_BATCH, Merge, Opener, T, Work, fold_in_threads
+from improvable.data.engines.base import (
+    ROWS_PER_BATCH,
+    Merge,
+    Opener,
+    T,
+    Work,
+    fold_in_threads,
+)
 from improvable.data.frame import Rows, read_rows
 
 
@@ -32,8 +39,14 @@ class Memory:
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         rows = self.rows.select(columns)
-        batches = (rows.take(slice(start, start + self.size)) for start in range(0, len(rows), self.size))
+        batches = (
+            rows.take(slice(start, start + self.size))
+            for start in range(0, len(rows), self.size)
+        )
         return fold_in_threads(batches, work, merge, self.workers)
 
 
-ENGINE = Opener(lambda data, workers, format_: Memory(read_rows(data, format_), workers), owns=lambda data: False)
+ENGINE = Opener(
+    lambda data, workers, format_: Memory(read_rows(data, format_), workers),
+    owns=lambda data: False,
+)

@@ -1,4 +1,6 @@
-"""How a separated text is written: its encoding, separator and decimal mark, said by the caller or found out."""
+"""How a separated text is written: its encoding, separator and decimal mark, said by
+the caller or found out.
+"""
 
 import codecs
 import csv
@@ -16,8 +18,16 @@ from improvable.errors import DataError, OptionError, one_line, one_of
 from improvable.question.settings import Settings
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|"}
-LOOKED_AT, RECORDS_LOOKED_AT = 1 << 18, 200  # bytes and records of a file whose separator is guessed
+SPELLED = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "bar": "|",
+    "pipe": "|",
+}
+# bytes and records of a file whose separator is guessed
+LOOKED_AT, RECORDS_LOOKED_AT = 1 << 18, 200
 PIECE = 1 << 22
 UTF8 = "utf-8"
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -29,8 +39,10 @@ def _numeral(decimal: str, thousands: str) -> str:
     return rf"^\s*[+-]?(({whole})({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?\s*$"
 
 
-NUMERALS = {".": _numeral(r"\.", ","), ",": _numeral(",", r"\.")}  # by decimal mark; thousands may be separated
-MARKS = {".": r"\d[,'\u2019\s]\d", ",": r"[,.]|\d\s\d"}  # what gives away separated thousands, or a decimal comma
+# by decimal mark; thousands may be separated
+NUMERALS = {".": _numeral(r"\.", ","), ",": _numeral(",", r"\.")}
+# what gives away separated thousands, or a decimal comma
+MARKS = {".": r"\d[,'\u2019\s]\d", ",": r"[,.]|\d\s\d"}
 
 
 @dataclass(frozen=True)
@@ -43,18 +55,33 @@ class FileFormat:
     sheet: str | None = None  # of an Excel file
 
     def checked(self) -> "FileFormat":
-        """The same with names of characters as characters; what cannot be is refused."""
-        separator = None if self.separator is None else SPELLED.get(self.separator.lower(), self.separator)
-        if separator is not None and (len(separator.encode()) != 1 or separator in '"\n\r.' or separator.isalnum()):
-            raise OptionError(f"`separator` is '{self.separator}'.", "It is one character, such as ';', or 'tab'.")
+        """The same with names of characters as characters; what cannot be is
+        refused.
+        """
+        separator = (
+            None
+            if self.separator is None
+            else SPELLED.get(self.separator.lower(), self.separator)
+        )
+        if separator is not None and (
+            len(separator.encode()) != 1 or separator in '"\n\r.' or separator.isalnum()
+        ):
+            raise OptionError(
+                f"`separator` is '{self.separator}'.",
+                "It is one character, such as ';', or 'tab'.",
+            )
         if self.decimal not in (None, ".", ","):
             raise OptionError(f"`decimal` is '{self.decimal}'.", "It is '.' or ','.")
         if self.encoding is not None:
             try:
-                "".encode(self.encoding)  # a codec that is no encoding of texts, such as rot13, is refused too
+                # a codec that is no encoding of texts, such as rot13, is refused too
+                "".encode(self.encoding)
             except (LookupError, ValueError):
                 known = one_of(["utf-8", "utf-16", "windows-1252", "latin-1"])
-                raise OptionError(f"`encoding` is '{self.encoding}'.", f"It is a name such as {known}.") from None
+                raise OptionError(
+                    f"`encoding` is '{self.encoding}'.",
+                    f"It is a name such as {known}.",
+                ) from None
         return FileFormat(separator, self.encoding, self.decimal, self.sheet)
 
     @property
@@ -66,7 +93,9 @@ UNSAID = FileFormat()
 
 
 def format_of(settings: Settings) -> FileFormat:
-    return FileFormat(settings.separator, settings.encoding, settings.decimal, settings.sheet)
+    return FileFormat(
+        settings.separator, settings.encoding, settings.decimal, settings.sheet
+    )
 
 
 def is_utf8(file: BinaryIO) -> bool:
@@ -82,12 +111,19 @@ def is_utf8(file: BinaryIO) -> bool:
 
 
 def in_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
-    """A text in UTF-8, without a byte order mark; refused where its encoding is another than was said or marked."""
+    """A text in UTF-8, without a byte order mark; refused where its encoding is another
+    than was said or marked.
+    """
     said = encoding or ("utf-16" if content.startswith(UTF16_MARKS) else UTF8)
     if encoding is None and said == UTF8 and b"\0" in content[:100]:
-        raise DataError(f"'{path}' looks like UTF-16 without its mark.", "Name its encoding: `encoding='utf-16-le'`.")
+        raise DataError(
+            f"'{path}' looks like UTF-16 without its mark.",
+            "Name its encoding: `encoding='utf-16-le'`.",
+        )
     try:
-        if codecs.lookup(said).name in (UTF8, "utf-8-sig") and is_utf8(io.BytesIO(content)):
+        if codecs.lookup(said).name in (UTF8, "utf-8-sig") and is_utf8(
+            io.BytesIO(content)
+        ):
             return content.removeprefix(codecs.BOM_UTF8)
         return content.decode(said).removeprefix("\ufeff").encode()
     except UnicodeError as error:
@@ -99,7 +135,9 @@ def in_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
 
 
 def find_separator(content: bytes, path: Path) -> str:
-    """The separator with which most of the first lines have as many values as the header."""
+    """The separator with which most of the first lines have as many values as the
+    header.
+    """
     usual = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     best, found = (0.0, 0), usual
     for separator in dict.fromkeys([usual, *SEPARATORS]):
@@ -115,7 +153,9 @@ def _first_records(content: bytes, separator: str) -> list[list[str]]:
     """The records of the first lines, as far as they are whole."""
     start = content[:LOOKED_AT]
     whole = start[: start.rfind(b"\n") + 1] if len(content) > LOOKED_AT else start
-    reader = csv.reader(io.StringIO(whole.decode(errors="replace"), newline=""), delimiter=separator)
+    reader = csv.reader(
+        io.StringIO(whole.decode(errors="replace"), newline=""), delimiter=separator
+    )
     records: list[list[str]] = []
     with suppress(csv.Error):
         records.extend(islice(filter(None, reader), RECORDS_LOOKED_AT))
@@ -127,24 +167,42 @@ def header_of(content: bytes, separator: str) -> list[str]:
 
 
 def uneven_line(content: bytes, separator: str) -> tuple[int, int, int] | None:
-    """The first line with more or fewer values than the header: its number, its values and the header's."""
-    text = io.TextIOWrapper(io.BytesIO(content), encoding=UTF8, errors="replace", newline="")
+    """The first line with more or fewer values than the header: its number, its values
+    and the header's.
+    """
+    text = io.TextIOWrapper(
+        io.BytesIO(content), encoding=UTF8, errors="replace", newline=""
+    )
     reader = csv.reader(text, delimiter=separator)
     wanted = len(next(reader, []))
-    return next(((reader.line_num, len(one), wanted) for one in reader if one and len(one) != wanted), None)
+    return next(
+        (
+            (reader.line_num, len(one), wanted)
+            for one in reader
+            if one and len(one) != wanted
+        ),
+        None,
+    )
 
 
 def written_with(texts: "pl.Series") -> set[str]:
-    """The decimal marks with which every text of a column is a number; empty where there are none."""
+    """The decimal marks with which every text of a column is a number; empty where
+    there are none.
+    """
     filled = texts.drop_nulls()
-    return {mark for mark, pattern in NUMERALS.items() if len(filled) and filled.str.contains(pattern).all()}
+    return {
+        mark
+        for mark, pattern in NUMERALS.items()
+        if len(filled) and filled.str.contains(pattern).all()
+    }
 
 
 def find_decimal(marks: Iterable[set[str]], separator: str) -> str:
     """The decimal mark of a file, from those that are possible in each column.
 
-    A column that leaves no doubt decides. Where all numbers could be read either way ("1,234"), a file with semicolons
-    has decimal commas, because that is why it has semicolons.
+    A column that leaves no doubt decides. Where all numbers could be read either way
+    ("1,234"), a file with semicolons has decimal commas, because that is why it has
+    semicolons.
     """
     sure = {next(iter(one)) for one in marks if len(one) == 1}
     if len(sure) == 1:

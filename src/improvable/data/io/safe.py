@@ -1,4 +1,6 @@
-"""Write files in one step, whole or not at all; read those of others: bounded, not packed, never unpickled."""
+"""Write files in one step, whole or not at all; read those of others: bounded, not
+packed, never unpickled.
+"""
 
 import io
 import json
@@ -17,16 +19,22 @@ from improvable.errors import StorageError, nearest
 
 PARTIAL = ".partial"
 MAX_JSON, MAX_ARRAYS, MAX_MEMBERS = 256 << 20, 4 << 30, 1 << 16
-MAX_UNPACKED, TIGHTEST = 64 << 20, 100  # bytes of a packed file unpacked, or times its own size, whichever is more
+# bytes of a packed file unpacked, or times its own size, whichever is more
+MAX_UNPACKED, TIGHTEST = 64 << 20, 100
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file in one step: it is there whole, or as it was before; a link in its place is refused.
+    """Write a file in one step: it is there whole, or as it was before; a link in its
+    place is refused.
 
-    Until it is whole it has a new name that nobody can foresee: a link put there cannot choose what is overwritten.
+    Until it is whole it has a new name that nobody can foresee: a link put there cannot
+    choose what is overwritten.
     """
     if path.is_symlink():
-        raise StorageError(f"'{path}' is a link.", "Remove it, or name another file: links are not written through.")
+        raise StorageError(
+            f"'{path}' is a link.",
+            "Remove it, or name another file: links are not written through.",
+        )
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}{PARTIAL}")
     try:
         with partial.open("xb") as file:
@@ -38,7 +46,10 @@ def write_whole(path: Path, content: bytes) -> None:
         partial.unlink(missing_ok=True)
         raise StorageError(
             f"cannot write '{path}': {error.strerror}.",
-            "What was finished before is kept; make room and run the same command again.",
+            (
+                "What was finished before is kept; make room and run the same command "
+                "again."
+            ),
         ) from error
 
 
@@ -52,12 +63,22 @@ def make_folder(place: Path) -> None:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"cannot make the folder '{place}': {error.strerror}.", "Name another.") from error
+        raise StorageError(
+            f"cannot make the folder '{place}': {error.strerror}.", "Name another."
+        ) from error
 
 
-def nearest_file(path: Path, ending: str = "", otherwise: str = "Check the path.") -> str:
-    """Advice for a path that leads nowhere: files beside it with a name like it and this ending."""
-    names = [one.name for one in path.parent.glob("*") if one.name.endswith(ending)] if path.parent.is_dir() else []
+def nearest_file(
+    path: Path, ending: str = "", otherwise: str = "Check the path."
+) -> str:
+    """Advice for a path that leads nowhere: files beside it with a name like it and
+    this ending.
+    """
+    names = (
+        [one.name for one in path.parent.glob("*") if one.name.endswith(ending)]
+        if path.parent.is_dir()
+        else []
+    )
     advice = nearest(path.name, names)
     return advice if advice.startswith("Did you mean") else otherwise
 
@@ -69,12 +90,19 @@ class ReceivedError(ValueError):
 def read_bytes(path: Path, most: int = MAX_JSON, links: bool = True) -> bytes:
     """The bytes of a regular file, not longer than `most`.
 
-    In a folder that came from others no link is followed (`links=False`): it may point to anything.
+    In a folder that came from others no link is followed (`links=False`): it may point
+    to anything.
     """
     if not links and path.is_symlink():
         raise ReceivedError("is a link")
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
-    flags |= 0 if links else getattr(os, "O_NOFOLLOW", 0)  # a link that was put there since
+    flags = (
+        os.O_RDONLY
+        | getattr(os, "O_NONBLOCK", 0)
+        | getattr(os, "O_BINARY", 0)
+        | getattr(os, "O_NOCTTY", 0)
+    )
+    # a link that was put there since
+    flags |= 0 if links else getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags)
     with open(descriptor, "rb") as file:  # noqa: PTH123
         found = os.fstat(descriptor)
@@ -87,10 +115,13 @@ def read_bytes(path: Path, most: int = MAX_JSON, links: bool = True) -> bytes:
 
 
 def parse_json(content: bytes) -> Any:
-    """JSON in UTF-8; a key that is said twice, or nesting too deep to be ours, is refused."""
+    """JSON in UTF-8; a key that is said twice, or nesting too deep to be ours, is
+    refused.
+    """
 
     def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(plain := dict(pairs)) != len(pairs):  # which could show a reader what was not verified
+        # which could show a reader what was not verified
+        if len(plain := dict(pairs)) != len(pairs):
             raise ReceivedError("says a key twice")
         return plain
 
@@ -101,20 +132,28 @@ def parse_json(content: bytes) -> Any:
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
-    """The arrays of an .npz as NumPy's `savez` writes it: stored, not deflated, each as long as its header says.
+    """The arrays of an .npz as NumPy's `savez` writes it: stored, not deflated, each as
+    long as its header says.
 
-    So the arrays are never larger than the file, whatever its headers claim, and no object is unpickled.
+    So the arrays are never larger than the file, whatever its headers claim, and no
+    object is unpickled.
     """
     content = read_bytes(path, MAX_ARRAYS, links=False)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
-        if len({member.filename for member in members}) != len(members) or len(members) > MAX_MEMBERS:
+        if (
+            len({member.filename for member in members}) != len(members)
+            or len(members) > MAX_MEMBERS
+        ):
             raise ReceivedError("names an array twice")
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
             raise ReceivedError("is compressed, which ours never are")
         if sum(member.file_size for member in members) > len(content):
             raise ReceivedError("claims more than it holds")
-        return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+        return {
+            member.filename.removesuffix(".npy"): _array(archive.read(member))
+            for member in members
+        }
 
 
 def most_unpacked(size: int) -> int:
@@ -123,7 +162,9 @@ def most_unpacked(size: int) -> int:
 
 
 def inflates(archive: zipfile.ZipFile, size: int) -> bool:
-    """Whether an archive of this size unpacks to more than that; none unpacks to more than it says."""
+    """Whether an archive of this size unpacks to more than that; none unpacks to more
+    than it says.
+    """
     return sum(member.file_size for member in archive.infolist()) > most_unpacked(size)
 
 

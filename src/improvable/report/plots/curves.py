@@ -1,4 +1,6 @@
-"""Curves: how often a test rejects, what more training rows reach, what secret attempts gain, what a monitor sees."""
+"""Curves: how often a test rejects, what more training rows reach, what secret attempts
+gain, what a monitor sees.
+"""
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
@@ -9,7 +11,14 @@ import numpy as np
 from improvable._typing import IntArray
 from improvable.procedure.monitor import Monitoring
 from improvable.report.plots import style
-from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, chart, field, series
+from improvable.report.plots.style import (
+    ALGORITHM_NAMES,
+    OKABE_ITO,
+    SHAPES,
+    chart,
+    field,
+    series,
+)
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4])
 GAME_DASHES = [[1, 0], [7, 4], [2, 2], [9, 3, 2, 3]]
@@ -19,15 +28,21 @@ CURVE_POINTS, WEALTH_POINTS = 120, 300
 
 
 def power_curves(
-    rows: Sequence[dict[str, Any]], *, x_title: str, title: str, subtitle: Sequence[str], level: float,
+    rows: Sequence[dict[str, Any]],
+    *,
+    x_title: str,
+    title: str,
+    subtitle: Sequence[str],
+    level: float,
     marks: Sequence[float] = (),
-) -> style.LayerChart:  # fmt: skip
+) -> style.LayerChart:
     """One line per series, with a band of two Monte Carlo errors, and the level.
 
     Parameters
     ----------
     rows : sequence of dict
-        Each with "x", "series", "power" and "error"; series of one "variant" have the same dashes.
+        Each with "x", "series", "power" and "error"; series of one "variant" have the
+        same dashes.
     x_title, title : str
     subtitle : sequence of str
     level : float
@@ -37,8 +52,18 @@ def power_curves(
     """
     values = []
     for row in rows:
-        low, high = max(0.0, row["power"] - 2 * row["error"]), min(1.0, row["power"] + 2 * row["error"])
-        values.append({**row, "variant": row.get("variant", row["series"]), "low": low, "high": high})
+        low, high = (
+            max(0.0, row["power"] - 2 * row["error"]),
+            min(1.0, row["power"] + 2 * row["error"]),
+        )
+        values.append(
+            {
+                **row,
+                "variant": row.get("variant", row["series"]),
+                "low": low,
+                "high": high,
+            }
+        )
     variants = list(dict.fromkeys(row["variant"] for row in values))
     dashes = [DASHES[j % len(DASHES)] for j in range(len(variants))]
     x = field("x:Q", title=x_title, scale={"zero": False, "nice": False})
@@ -46,62 +71,118 @@ def power_curves(
     color, shape = _series("series", values, legend=True)
     base = chart(values).encode(x=x, color=color, detail="variant:N")
     band = base.mark("area", opacity=0.15).encode(y=field("low:Q", title=""), y2="high")
-    dash = field("variant:N", sort=variants, title=None, scale={"domain": variants, "range": dashes})
+    dash = field(
+        "variant:N",
+        sort=variants,
+        title=None,
+        scale={"domain": variants, "range": dashes},
+    )
     line = base.mark("line", strokeWidth=2).encode(y=y, strokeDash=dash)
-    points = base.mark("point", filled=True, size=35, opacity=1).encode(y=y, shape=shape)
-    rule = chart([{"power": level}]).mark("rule", strokeDash=[6, 3], color="#444444").encode(y=y)
-    verticals = chart([{"x": mark} for mark in marks]).mark("rule", strokeDash=[2, 3], color="#444444").encode(x=x)
+    points = base.mark("point", filled=True, size=35, opacity=1).encode(
+        y=y, shape=shape
+    )
+    rule = (
+        chart([{"power": level}])
+        .mark("rule", strokeDash=[6, 3], color="#444444")
+        .encode(y=y)
+    )
+    verticals = (
+        chart([{"x": mark} for mark in marks])
+        .mark("rule", strokeDash=[2, 3], color="#444444")
+        .encode(x=x)
+    )
     notes = [*subtitle, f"Dashed: the level, {level:g}. Bands: two Monte Carlo errors."]
     return style.finished([band, rule, verticals, line, points], title, notes, 480, 320)
 
 
-def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> style.VConcatChart:
+def learning_curves(
+    rows: Sequence[dict[str, Any]], *, words: str
+) -> style.VConcatChart:
     """Accuracy of each group above, the gap below, both against training rows.
 
     Parameters
     ----------
     rows : sequence of dict
-        Each with "x" (training rows), "kind" ("accuracy" or "fairness"), "component" (a group, or "gap"),
-        "algorithm" ("status quo" or "candidate"), "value" and "error".
+        Each with "x" (training rows), "kind" ("accuracy" or "fairness"), "component" (a
+        group, or "gap"), "algorithm" ("status quo" or "candidate"), "value" and
+        "error".
     words : str
         What the picture says, for its subtitle.
     """
-    kinds = {kind: [row for row in rows if row["kind"] == kind] for kind in ("accuracy", "fairness")}
+    kinds = {
+        kind: [row for row in rows if row["kind"] == kind]
+        for kind in ("accuracy", "fairness")
+    }
     panels = [_panel(several, kind) for kind, several in kinds.items() if several]
-    notes = [*wrap(words, 100), "Bands: two Monte Carlo errors of the difference from the status quo."]
+    notes = [
+        *wrap(words, 100),
+        "Bands: two Monte Carlo errors of the difference from the status quo.",
+    ]
     head = style.heading("What the rule reaches with more training rows", notes)
     scales = {"color": "independent", "shape": "independent"}
-    whole: style.VConcatChart = style.styled({"vconcat": panels, "resolve": {"scale": scales}, "title": head})
+    whole: style.VConcatChart = style.styled(
+        {"vconcat": panels, "resolve": {"scale": scales}, "title": head}
+    )
     return whole
 
 
 def _panel(rows: Sequence[dict[str, Any]], kind: str) -> Any:
     title, height = ("accuracy", 190) if kind == "accuracy" else ("gap", 130)
-    values = [row | {"low": row["value"] - 2 * row["error"], "high": row["value"] + 2 * row["error"]} for row in rows]
+    values = [
+        row
+        | {
+            "low": row["value"] - 2 * row["error"],
+            "high": row["value"] + 2 * row["error"],
+        }
+        for row in rows
+    ]
     low, high = style.padded([row[end] for row in values for end in ("low", "high")])
     sizes = sorted({row["x"] for row in rows})
     scale = {"type": "log", "nice": False, "domain": [sizes[0] / 1.1, sizes[-1] * 1.1]}
-    x = field("x:Q", title="training rows", scale=scale, axis={"values": sizes, "format": ",d", "grid": False})
-    y = field("value:Q", title=title, scale={"domain": [low, high], "nice": False, "zero": False})
-    color, shape = _series("component", values, legend=len({row["component"] for row in rows}) > 1)
+    x = field(
+        "x:Q",
+        title="training rows",
+        scale=scale,
+        axis={"values": sizes, "format": ",d", "grid": False},
+    )
+    y = field(
+        "value:Q",
+        title=title,
+        scale={"domain": [low, high], "nice": False, "zero": False},
+    )
+    color, shape = _series(
+        "component", values, legend=len({row["component"] for row in rows}) > 1
+    )
     dashes = {"domain": list(ALGORITHM_NAMES), "range": [[4, 4], [1, 0]]}
     dash = field("algorithm:N", sort=list(ALGORITHM_NAMES), title=None, scale=dashes)
     base = chart(values).encode(x=x, color=color)
     candidate = "datum.algorithm == 'candidate'"
-    band = base.mark("area", candidate, opacity=0.15).encode(y=field("low:Q", title=""), y2="high")
+    band = base.mark("area", candidate, opacity=0.15).encode(
+        y=field("low:Q", title=""), y2="high"
+    )
     lines = base.mark("line", strokeWidth=2).encode(y=y, strokeDash=dash)
-    points = base.mark("point", candidate, filled=True, size=55, opacity=1).encode(y=y, shape=shape)
+    points = base.mark("point", candidate, filled=True, size=55, opacity=1).encode(
+        y=y, shape=shape
+    )
     return {"layer": [band, lines, points], "width": 480, "height": height}
 
 
 def _series(name: str, rows: Sequence[dict[str, Any]], legend: bool) -> tuple[Any, Any]:
     """The color and the shape of each series, in the order of the rows."""
     names = list(dict.fromkeys(row[name] for row in rows))
-    return series(name, names, OKABE_ITO, SHAPES, title=None, legend={"symbolOpacity": 1} if legend else None)
+    return series(
+        name,
+        names,
+        OKABE_ITO,
+        SHAPES,
+        title=None,
+        legend={"symbolOpacity": 1} if legend else None,
+    )
 
 
 def attempts(games: Mapping[str, Any]) -> style.LayerChart:
-    """Probability of rejecting a true null against attempts, one line per procedure, with the analyst's choices.
+    """Probability of rejecting a true null against attempts, one line per procedure,
+    with the analyst's choices.
 
     Parameters
     ----------
@@ -112,45 +193,98 @@ def attempts(games: Mapping[str, Any]) -> style.LayerChart:
     names = [mark["procedure"] for mark in marks]
     level = next(iter(games.values())).alpha
     most = max(point["m"] for point in curves)
-    scale, axis = {"domain": [0, most], "nice": False}, {"format": ",d", "tickMinStep": 1}
+    scale, axis = (
+        {"domain": [0, most], "nice": False},
+        {"format": ",d", "tickMinStep": 1},
+    )
     if most > MAX_LINEAR:  # powers of ten, which begin at none
         powers = [10**power for power in range(int(np.log10(most)) + 1)]
         scale = {"type": "symlog", "constant": 1, "domain": [0, most], "nice": False}
         axis = {"format": ",d", "values": [0, *powers]}
     x = field("m:Q", title="secret attempts", scale=scale, axis=axis)
     percent = {"format": ".0%", "tickCount": 5}
-    y = field("p:Q", title="probability that a true null is rejected", scale={"domain": [0, 1]}, axis=percent)
+    y = field(
+        "p:Q",
+        title="probability that a true null is rejected",
+        scale={"domain": [0, 1]},
+        axis=percent,
+    )
     look = {"symbolSize": 150, "symbolStrokeWidth": 0, "labelLimit": style.WIDTH + 100}
     legend = {"orient": "bottom", "direction": "vertical", **look}
-    color, shape = series("procedure", names, OKABE_ITO, SHAPES, title=None, legend=legend)
-    dash = field("procedure:N", scale={"domain": names, "range": GAME_DASHES[: len(names)]}, legend=None)
-    lines = chart(curves).mark("line", strokeWidth=2.2).encode(x=x, y=y, color=color, strokeDash=dash)
-    best = chart(marks).mark("point", size=150, filled=True, opacity=1).encode(x=x, y=y, color=color, shape=shape)
-    rule = chart([{"p": level}]).mark("rule", strokeDash=[2, 3], color="#444444", strokeWidth=1.5).encode(y="p:Q")
-    mixings = "; ".join(f"{scheme}, {game.mixing.name}" for scheme, game in games.items())
+    color, shape = series(
+        "procedure", names, OKABE_ITO, SHAPES, title=None, legend=legend
+    )
+    dash = field(
+        "procedure:N",
+        scale={"domain": names, "range": GAME_DASHES[: len(names)]},
+        legend=None,
+    )
+    lines = (
+        chart(curves)
+        .mark("line", strokeWidth=2.2)
+        .encode(x=x, y=y, color=color, strokeDash=dash)
+    )
+    best = (
+        chart(marks)
+        .mark("point", size=150, filled=True, opacity=1)
+        .encode(x=x, y=y, color=color, shape=shape)
+    )
+    rule = (
+        chart([{"p": level}])
+        .mark("rule", strokeDash=[2, 3], color="#444444", strokeWidth=1.5)
+        .encode(y="p:Q")
+    )
+    mixings = "; ".join(
+        f"{scheme}, {game.mixing.name}" for scheme, game in games.items()
+    )
     subtitle = [
-        f"Dotted: {_percent(level)}, what the test promises. Marked: what pays the analyst best.",
+        (
+            f"Dotted: {_percent(level)}, what the test promises. Marked: what pays the "
+            "analyst best."
+        ),
         f"p-values of one data set: {mixings}.",
     ]
-    return style.finished([rule, lines, best], _title(games), subtitle, style.WIDTH + 100, 280)
+    return style.finished(
+        [rule, lines, best], _title(games), subtitle, style.WIDTH + 100, 280
+    )
 
 
-def points(games: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def points(
+    games: Mapping[str, Any],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The points of the curves, and the analyst's choice on each."""
-    every = [(scheme, game, procedure) for scheme, game in games.items() for procedure in ("s1", "s2")]
-    most = max(10, *(int(1.3 * game.response(procedure).attempts) for _, game, procedure in every))
+    every = [
+        (scheme, game, procedure)
+        for scheme, game in games.items()
+        for procedure in ("s1", "s2")
+    ]
+    most = max(
+        10,
+        *(int(1.3 * game.response(procedure).attempts) for _, game, procedure in every),
+    )
     times: IntArray = np.arange(most + 1)
     if most > MAX_LINEAR:
-        times = np.unique(np.concatenate([np.arange(20), np.geomspace(20, most, CURVE_POINTS).astype(np.int64)]))
+        times = np.unique(
+            np.concatenate(
+                [np.arange(20), np.geomspace(20, most, CURVE_POINTS).astype(np.int64)]
+            )
+        )
     curves, marks = [], []
     for scheme, game, procedure in every:
         best = game.response(procedure)
-        what = "one repetition" if procedure == "s1" else f"lower median of {game.repetitions}"
+        what = (
+            "one repetition"
+            if procedure == "s1"
+            else f"lower median of {game.repetitions}"
+        )
         many = f"{best.attempts:,} attempts pay best"
         pays = {0: "no attempt pays", 1: "1 attempt pays best"}.get(best.attempts, many)
         name = f"{scheme}, {what}: {pays}, {_percent(best.rejection)} false rejections"
         chances = game.rejection(times, procedure).tolist()
-        curves += [{"m": m, "p": p, "procedure": name} for m, p in zip(times.tolist(), chances, strict=True)]
+        curves += [
+            {"m": m, "p": p, "procedure": name}
+            for m, p in zip(times.tolist(), chances, strict=True)
+        ]
         marks.append({"m": best.attempts, "p": best.rejection, "procedure": name})
     return curves, marks
 
@@ -161,7 +295,9 @@ def _title(games: Mapping[str, Any]) -> str:
         return "How robust procedures are to secret attempts"
     if more_robust is None:
         return "Both procedures are equally robust to secret attempts"
-    robust = "The lower median of repetitions" if more_robust == "s2" else "One repetition"
+    robust = (
+        "The lower median of repetitions" if more_robust == "s2" else "One repetition"
+    )
     return f"{robust} is more robust to secret attempts"
 
 
@@ -170,25 +306,74 @@ def _percent(chance: float) -> str:
 
 
 def wealth(found: Monitoring) -> style.LayerChart:
-    """What bets against each condition have come to, over the rows that arrived; dotted, the wealth that shows it."""
+    """What bets against each condition have come to, over the rows that arrived;
+    dotted, the wealth that shows it.
+    """
     values, names, least, most = [], [*found.wealths], 0.01, 100 / found.alpha
     for name, one in found.wealths.items():
-        rows, logs = (np.concatenate([[0], several]) for several in (one.rows, one.logs))
+        rows, logs = (
+            np.concatenate([[0], several]) for several in (one.rows, one.logs)
+        )
         drawn = np.exp(np.clip(logs, np.log(least), np.log(most)))
-        some = np.unique(np.linspace(0, len(rows) - 1, WEALTH_POINTS).astype(int)).tolist()
-        values += [{"row": int(rows[j]), "wealth": float(drawn[j]), "condition": name} for j in some]
-    x = field("row:Q", title="rows that have arrived", scale={"domain": [0, found.rows], "nice": False})
+        some = np.unique(
+            np.linspace(0, len(rows) - 1, WEALTH_POINTS).astype(int)
+        ).tolist()
+        values += [
+            {"row": int(rows[j]), "wealth": float(drawn[j]), "condition": name}
+            for j in some
+        ]
+    x = field(
+        "row:Q",
+        title="rows that have arrived",
+        scale={"domain": [0, found.rows], "nice": False},
+    )
     axis = {"values": [0.01, 0.1, 1, 10, 100, 1000], "format": "~g"}
-    y = field("wealth:Q", title="wealth", scale={"type": "log", "domain": [least, most]}, axis=axis)
-    legend = {"orient": "bottom", "direction": "vertical", "labelLimit": style.WIDE, "title": None}
+    y = field(
+        "wealth:Q",
+        title="wealth",
+        scale={"type": "log", "domain": [least, most]},
+        axis=axis,
+    )
+    legend = {
+        "orient": "bottom",
+        "direction": "vertical",
+        "labelLimit": style.WIDE,
+        "title": None,
+    }
     color, dash = (
-        field("condition:N", sort=names, legend=legend, scale={"domain": names, "range": [*look] * len(names)})
+        field(
+            "condition:N",
+            sort=names,
+            legend=legend,
+            scale={"domain": names, "range": [*look] * len(names)},
+        )
         for look in (OKABE_ITO, DASHES)
     )
-    lines = chart(values).mark("line", interpolate="step-after").encode(x=x, y=y, color=color, strokeDash=dash)
-    limit = chart([{"wealth": 1 / found.alpha}]).mark("rule", strokeDash=[2, 3], color="#444444").encode(y=y)
-    since = "not shown so far" if found.shown_since is None else f"shown since row {found.shown_since:,}"
-    words = f"{found.claim} A condition is shown once its line has been above {1 / found.alpha:g} (dotted). "
+    lines = (
+        chart(values)
+        .mark("line", interpolate="step-after")
+        .encode(x=x, y=y, color=color, strokeDash=dash)
+    )
+    limit = (
+        chart([{"wealth": 1 / found.alpha}])
+        .mark("rule", strokeDash=[2, 3], color="#444444")
+        .encode(y=y)
+    )
+    since = (
+        "not shown so far"
+        if found.shown_since is None
+        else f"shown since row {found.shown_since:,}"
+    )
+    words = (
+        f"{found.claim} A condition is shown once its line has been above "
+        f"{1 / found.alpha:g} (dotted). "
+    )
     words += f"Wealth below {least:g} or above {most:g} is drawn at the edge."
     notes = wrap(words, style.LINE_LETTERS)
-    return style.finished([limit, lines], f"After {found.rows:,} rows: {since}", notes, style.WIDE - 60, 260)
+    return style.finished(
+        [limit, lines],
+        f"After {found.rows:,} rows: {since}",
+        notes,
+        style.WIDE - 60,
+        260,
+    )

@@ -1,4 +1,6 @@
-"""What was found, in pictures: utilities of every group, who is selected, p-values; and Figure 2 of the paper."""
+"""What was found, in pictures: utilities of every group, who is selected, p-values; and
+Figure 2 of the paper.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,10 +10,33 @@ from improvable._text import shown
 from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report.blocks import Picture
-from improvable.report.people import NAMES, people_count, people_table, turned_table, turned_words
+from improvable.report.people import (
+    NAMES,
+    people_count,
+    people_table,
+    turned_table,
+    turned_words,
+)
 from improvable.report.plots import style
-from improvable.report.plots.style import AFTER, ALGORITHM_NAMES, BEFORE, INK, SOFT, WIDE, Plot, chart, field, series
-from improvable.results.facts import PEOPLE, EstimateFacts, Facts, by_component, estimate_of
+from improvable.report.plots.style import (
+    AFTER,
+    ALGORITHM_NAMES,
+    BEFORE,
+    INK,
+    SOFT,
+    WIDE,
+    Plot,
+    chart,
+    field,
+    series,
+)
+from improvable.results.facts import (
+    PEOPLE,
+    EstimateFacts,
+    Facts,
+    by_component,
+    estimate_of,
+)
 from improvable.results.formatting import arrow, capital, confidence, p_text, value_text
 from improvable.results.frontier import Frontier
 from improvable.results.result import Result
@@ -21,7 +46,9 @@ STEP = 52
 Panel: TypeAlias = tuple[str, list[dict[str, Any]], bool]
 """Title, rows, and whether it is a gap."""
 SELECTED = ("only_status_quo", "both", "only_candidate")
-"""In the order of a bar: what the status quo selects, and what the candidate does, are each in one piece."""
+"""In the order of a bar: what the status quo selects, and what the candidate does, are
+each in one piece.
+"""
 LETTER = 7.5
 """Pixels that a digit takes."""
 ALL = "All conditions"
@@ -29,7 +56,9 @@ ALL = "All conditions"
 
 @Plot
 def dumbbells(facts: Facts, _: Frontier) -> Picture | None:
-    """Every group's accuracy from status quo to candidate with intervals over all repetitions, and the gap."""
+    """Every group's accuracy from status quo to candidate with intervals over all
+    repetitions, and the gap.
+    """
     return dumbbells_of(facts)
 
 
@@ -37,32 +66,65 @@ def dumbbells_of(facts: Facts) -> Picture | None:
     """The picture that `dumbbells` makes, of facts alone."""
     panels = dumbbell_panels(facts)
     over = " over all repetitions" if len(facts["repetitions"]) > 1 else ""
-    better = f"Further {'right' if facts['accuracy_utilities'][0]['higher_is_better'] else 'left'} is more accurate."
-    shares = " Under each group: the share of it that either algorithm selects." if facts["selected_shares"] else ""
-    words = f"Thin lines: {confidence(facts['alpha'])} intervals{over}. {better}{shares}"
+    better = (
+        "Further "
+        f"{'right' if facts['accuracy_utilities'][0]['higher_is_better'] else 'left'} "
+        "is more accurate."
+    )
+    shares = (
+        " Under each group: the share of it that either algorithm selects."
+        if facts["selected_shares"]
+        else ""
+    )
+    words = (
+        f"Thin lines: {confidence(facts['alpha'])} intervals{over}. {better}{shares}"
+    )
     said = []
     for title, rows, _gap in panels:
-        ends = [(row["group"], value_text(row["status_quo"]), value_text(row["candidate"])) for row in rows]
+        ends = [
+            (row["group"], value_text(row["status_quo"]), value_text(row["candidate"]))
+            for row in rows
+        ]
         moves = [f"{group} from {before} to {after}" for group, before, after in ends]
         said.append(f"{capital(title)}, status quo to candidate: {'; '.join(moves)}.")
-    title, draw = "Accuracy of every group, and the gap", partial(draw_dumbbells, panels)
-    return Picture("dumbbells", title, (words,), " ".join(said), draw) if panels else None
+    title, draw = (
+        "Accuracy of every group, and the gap",
+        partial(draw_dumbbells, panels),
+    )
+    return (
+        Picture("dumbbells", title, (words,), " ".join(said), draw) if panels else None
+    )
 
 
 def dumbbell_panels(facts: Facts) -> list[Panel]:
     panels: list[Panel] = []
     shares = facts["selected_shares"] or {}
     for measure in dict.fromkeys(one["name"] for one in facts["accuracy_utilities"]):
-        mine = [one for one in facts["estimates"] if one["kind"] == "utility" and one["utility"] == measure]
+        mine = [
+            one
+            for one in facts["estimates"]
+            if one["kind"] == "utility" and one["utility"] == measure
+        ]
         rows = [row for one in mine if (row := _row(one["group"], one))]
         for row in rows:
             if row["group"] in shares:
-                row["label"] = f"{shown(row['group'])}\nselected {arrow(shares[row['group']])}"
-        panels.append((measure, sorted(rows, key=lambda row: -row["status_quo"]), False))
+                row["label"] = (
+                    f"{shown(row['group'])}\nselected {arrow(shares[row['group']])}"
+                )
+        panels.append(
+            (measure, sorted(rows, key=lambda row: -row["status_quo"]), False)
+        )
     several = len({gap["group"] for gap in facts["disparities"]}) > 1
-    for component in (one[0] for one in by_component(facts) if one[0]["kind"] == "fairness"):
-        row = _row(f"Gap by {component['group']}" if several else "Gap", estimate_of(facts, component))
-        panels.append((f"Gap between groups: {component['utility']}", [row] if row else [], True))
+    for component in (
+        one[0] for one in by_component(facts) if one[0]["kind"] == "fairness"
+    ):
+        row = _row(
+            f"Gap by {component['group']}" if several else "Gap",
+            estimate_of(facts, component),
+        )
+        panels.append(
+            (f"Gap between groups: {component['utility']}", [row] if row else [], True)
+        )
     return [panel for panel in panels if panel[1]]
 
 
@@ -72,54 +134,123 @@ def _row(name: str, one: EstimateFacts) -> dict[str, Any]:
     row: dict[str, Any] = {"group": name, "label": name}
     for algorithm in ALGORITHMS:
         spread = one[algorithm]
-        row |= {algorithm: spread["estimate"], f"{algorithm}_low": spread["low"], f"{algorithm}_high": spread["high"]}
+        row |= {
+            algorithm: spread["estimate"],
+            f"{algorithm}_low": spread["low"],
+            f"{algorithm}_high": spread["high"],
+        }
     return row
 
 
 def draw_dumbbells(panels: Sequence[Panel], width: int) -> Any:
-    if width < WIDE:  # a label on a phone is shorter: the words above the picture say what the shares are
+    # a label on a phone is shorter: the words above the picture say what the shares are
+    if width < WIDE:
         panels = [
-            (title, [row | {"label": row["label"].replace("\nselected ", "\n")} for row in rows], gap)
+            (
+                title,
+                [
+                    row | {"label": row["label"].replace("\nselected ", "\n")}
+                    for row in rows
+                ],
+                gap,
+            )
             for title, rows, gap in panels
         ]
-    room = style.room_for([row["label"] for _, rows, _ in panels for row in rows], 190 if width >= WIDE else 132)
-    drawn = [_panel(title, rows, gap, width - room - 12, room) for title, rows, gap in panels]
+    room = style.room_for(
+        [row["label"] for _, rows, _ in panels for row in rows],
+        190 if width >= WIDE else 132,
+    )
+    drawn = [
+        _panel(title, rows, gap, width - room - 12, room) for title, rows, gap in panels
+    ]
     scales = {"color": "shared", "shape": "shared"}
-    return style.plain_style({"vconcat": drawn, "spacing": 26, "resolve": {"scale": scales}})
+    return style.plain_style(
+        {"vconcat": drawn, "spacing": 26, "resolve": {"scale": scales}}
+    )
 
 
-def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, room: int) -> Any:
+def _panel(
+    title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, room: int
+) -> Any:
     names = [row["label"] for row in rows]
-    ends = [row[key] for row in rows for key in row if key not in ("group", "label") and row[key] is not None]
+    ends = [
+        row[key]
+        for row in rows
+        for key in row
+        if key not in ("group", "label") and row[key] is not None
+    ]
     low, high = min(ends), max(ends)
     margin = (0.16 if width > 300 else 0.3) * ((high - low) or abs(high) or 1.0)
-    domain = [min(0.0, low - margin) if gap else low - margin, high + margin]  # room for the numbers beside marks
+    # room for the numbers beside marks
+    domain = [min(0.0, low - margin) if gap else low - margin, high + margin]
     scale = {"domain": domain, "nice": False, "zero": False}
-    axis = {"labelLimit": room, "minExtent": room, "labelExpr": "split(datum.value, '\\n')", "grid": False}
+    axis = {
+        "labelLimit": room,
+        "minExtent": room,
+        "labelExpr": "split(datum.value, '\\n')",
+        "grid": False,
+    }
     y = field("label:N", sort=names, title=None, axis=axis)
     # No gap is below zero: what is left of it is only room for numbers.
     said = "datum.value < 0 ? '' : datum.label" if gap else "datum.label"
-    x = field("value:Q", title=None, scale=scale, axis={"tickCount": 5, "labelColor": SOFT, "labelExpr": said})
+    x = field(
+        "value:Q",
+        title=None,
+        scale=scale,
+        axis={"tickCount": 5, "labelColor": SOFT, "labelExpr": said},
+    )
     points = []
     for row in rows:
         # The number of the smaller mark stands left of it.
-        left = {"status_quo": row["status_quo"] <= row["candidate"], "candidate": row["candidate"] < row["status_quo"]}
+        left = {
+            "status_quo": row["status_quo"] <= row["candidate"],
+            "candidate": row["candidate"] < row["status_quo"],
+        }
         points += [
             {
-                "label": row["label"], "algorithm": called, "value": row[name], "low": row[f"{name}_low"],
-                "high": row[f"{name}_high"], "text": value_text(row[name]), "left": left[name],
+                "label": row["label"],
+                "algorithm": called,
+                "value": row[name],
+                "low": row[f"{name}_low"],
+                "high": row[f"{name}_high"],
+                "text": value_text(row[name]),
+                "left": left[name],
             }
             for name, called in zip(ALGORITHMS, ALGORITHM_NAMES, strict=True)
-        ]  # fmt: skip
+        ]
     legend = {"orient": "top", "title": None, "symbolSize": 110, "symbolOpacity": 1}
-    color, shape = series("algorithm", ALGORITHM_NAMES, (BEFORE, AFTER), ("circle", "diamond"), legend=legend)
+    color, shape = series(
+        "algorithm",
+        ALGORITHM_NAMES,
+        (BEFORE, AFTER),
+        ("circle", "diamond"),
+        legend=legend,
+    )
     links = chart([row for row in rows if row["status_quo"] != row["candidate"]])
     start = field("status_quo:Q", scale=scale)
-    layers = [links.mark("rule", strokeWidth=1.5, color=SOFT).encode(y=y, x=start, x2="candidate")]
-    bounded = [point for point in points if point["low"] is not None and point["high"] is not None]
-    for called, shift, hue in ((ALGORITHM_NAMES[0], -9, BEFORE), (ALGORITHM_NAMES[1], 9, AFTER)):
+    layers = [
+        links.mark("rule", strokeWidth=1.5, color=SOFT).encode(
+            y=y, x=start, x2="candidate"
+        )
+    ]
+    bounded = [
+        point
+        for point in points
+        if point["low"] is not None and point["high"] is not None
+    ]
+    for called, shift, hue in (
+        (ALGORITHM_NAMES[0], -9, BEFORE),
+        (ALGORITHM_NAMES[1], 9, AFTER),
+    ):
         some = [point for point in bounded if point["algorithm"] == called]
-        bars = chart(some).mark("rule", strokeWidth=2.5, opacity=0.6, yOffset=shift, y2Offset=shift, color=hue)
+        bars = chart(some).mark(
+            "rule",
+            strokeWidth=2.5,
+            opacity=0.6,
+            yOffset=shift,
+            y2Offset=shift,
+            color=hue,
+        )
         layers.append(bars.encode(y=y, x=field("low:Q", scale=scale), x2="high"))
     dots = chart(points).mark("point", filled=True, size=150, opacity=1)
     layers.append(dots.encode(x=x, y=y, color=color, shape=shape))
@@ -127,32 +258,52 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
         some = [point for point in points if point["left"] == (align == "right")]
         text = chart(some).mark("text", align=align, dx=dx, fontSize=12, color=INK)
         layers.append(text.encode(x=x, y=y, text="text:N"))
-    return {"layer": layers, "width": width, "height": STEP * len(rows), "title": capital(title)}
+    return {
+        "layer": layers,
+        "width": width,
+        "height": STEP * len(rows),
+        "title": capital(title),
+    }
 
 
 @Plot
 def people(facts: Facts, _: Frontier) -> Picture | None:
-    """Of 1,000 people in each group, whom both algorithms select, or only one; None where decisions are prices."""
+    """Of 1,000 people in each group, whom both algorithms select, or only one; None
+    where decisions are prices.
+    """
     if not facts["people"]:
         return None
     over = " Means over the repetitions." if len(facts["repetitions"]) > 1 else ""
     words = (
-        "The first two parts of a bar are the status quo's selection, the last two the candidate's; all others are "
-        f"selected by neither.{over}"
+        "The first two parts of a bar are the status quo's selection, the last two the "
+        f"candidate's; all others are selected by neither.{over}"
     )
     said = [
-        f"{group}: {', '.join(f'{people_count(kinds[kind])} by {NAMES[kind]}' for kind in KINDS)}"
+        (
+            f"{group}: "
+            f"{', '.join(f'{people_count(kinds[kind])} by {NAMES[kind]}' for kind in KINDS)}"  # noqa: E501
+        )
         for group, kinds in facts["people"].items()
     ]
     title = f"Of {PEOPLE:,} people in each group, who would be selected"
     described = f"Of {PEOPLE:,} people, selected: {'; '.join(said)}."
-    return Picture("people", title, (words,), described, partial(draw_people, facts), people_table(facts))
+    return Picture(
+        "people",
+        title,
+        (words,),
+        described,
+        partial(draw_people, facts),
+        people_table(facts),
+    )
 
 
 def draw_people(facts: Facts, width: int) -> Any:
     found = facts["people"]
     inner, y = _lines(list(found), width)
-    most = max(sum(kinds[kind]["people"] for kind in SELECTED) for kinds in found.values()) or 1.0
+    most = (
+        max(sum(kinds[kind]["people"] for kind in SELECTED) for kinds in found.values())
+        or 1.0
+    )
     rows = []
     for group, kinds in found.items():
         start = 0.0
@@ -161,25 +312,47 @@ def draw_people(facts: Facts, width: int) -> Any:
             fits = number / most * inner > LETTER * len(said) + 6
             rows.append(
                 {
-                    "group": group, "kind": NAMES[kind], "start": start, "end": start + number,
-                    "middle": start + number / 2, "text": said if fits else "",
+                    "group": group,
+                    "kind": NAMES[kind],
+                    "start": start,
+                    "end": start + number,
+                    "middle": start + number / 2,
+                    "text": said if fits else "",
                 }
-            )  # fmt: skip
+            )
             start += number
     names, hues = [NAMES[kind] for kind in SELECTED], [BEFORE, style.BOTH, AFTER]
-    legend = {"orient": "top", "title": None, "symbolType": "square", "columns": 3 if width >= WIDE else 1}
-    color = field("kind:N", sort=names, legend=legend, scale={"domain": names, "range": hues})
+    legend = {
+        "orient": "top",
+        "title": None,
+        "symbolType": "square",
+        "columns": 3 if width >= WIDE else 1,
+    }
+    color = field(
+        "kind:N", sort=names, legend=legend, scale={"domain": names, "range": hues}
+    )
     axis = {"labelColor": SOFT, "tickCount": 5}
-    x = field("start:Q", title=f"people, of {PEOPLE:,}", axis=axis, scale={"domain": [0, most], "nice": False})
+    x = field(
+        "start:Q",
+        title=f"people, of {PEOPLE:,}",
+        axis=axis,
+        scale={"domain": [0, most], "nice": False},
+    )
     bars = chart(rows).mark("bar", height=26, stroke=style.PAPER, strokeWidth=1)
     text = chart(rows).mark("text", fontSize=12, color=style.PAPER, fontWeight="bold")
-    layers = [bars.encode(x=x, x2="end", y=y, color=color), text.encode(x="middle:Q", y=y, text="text:N")]
-    return style.plain_style({"layer": layers, "width": inner, "height": 42 * len(found)})
+    layers = [
+        bars.encode(x=x, x2="end", y=y, color=color),
+        text.encode(x="middle:Q", y=y, text="text:N"),
+    ]
+    return style.plain_style(
+        {"layer": layers, "width": inner, "height": 42 * len(found)}
+    )
 
 
 @Plot
 def right_and_wrong(facts: Facts, _: Frontier) -> Picture | None:
-    """Of 1,000 people in each group, whose decision turns right, and whose wrong; None of other outcomes than 0 and 1.
+    """Of 1,000 people in each group, whose decision turns right, and whose wrong; None
+    of other outcomes than 0 and 1.
 
     None also where decisions are prices, and where none changes.
     """
@@ -187,14 +360,24 @@ def right_and_wrong(facts: Facts, _: Frontier) -> Picture | None:
     if not words:
         return None
     said = [
-        f"{group} {people_count(ways['to_right'])} from wrong to right, {people_count(ways['to_wrong'])} from right to "
-        "wrong"
+        (
+            f"{group} {people_count(ways['to_right'])} from wrong to right, "
+            f"{people_count(ways['to_wrong'])} from right to wrong"
+        )
         for group, ways in facts["right_and_wrong"].items()
     ]
-    title = f"Of {PEOPLE:,} people in each group, whose decision becomes right, and whose wrong"
+    title = (
+        f"Of {PEOPLE:,} people in each group, whose decision becomes right, and whose "
+        "wrong"
+    )
     described = f"{words} Of {PEOPLE:,} people: {'; '.join(said)}."
     return Picture(
-        "right-and-wrong", title, (words,), described, partial(draw_right_and_wrong, facts), turned_table(facts)
+        "right-and-wrong",
+        title,
+        (words,),
+        described,
+        partial(draw_right_and_wrong, facts),
+        turned_table(facts),
     )
 
 
@@ -202,25 +385,46 @@ def _lines(groups: Sequence[str], width: int) -> tuple[int, Any]:
     """How wide bars may be beside the names of groups, and the axis of the groups."""
     room = style.room_for(groups, 190 if width >= WIDE else 110)
     axis, scale = {"labelLimit": room}, {"paddingInner": 0.35}
-    return width - room - 24, field("group:N", sort=list(groups), title=None, axis=axis, scale=scale)
+    return width - room - 24, field(
+        "group:N", sort=list(groups), title=None, axis=axis, scale=scale
+    )
 
 
 def draw_right_and_wrong(facts: Facts, width: int) -> Any:
-    """Bars from the middle: to the right what turns right, to the left what turns wrong, each side under its name."""
+    """Bars from the middle: to the right what turns right, to the left what turns
+    wrong, each side under its name.
+    """
     groups = facts["groups"]
     inner, y = _lines(groups, width)
-    sides = (("to_wrong", -1, "right → wrong", style.LIMIT), ("to_right", 1, "wrong → right", AFTER))
-    turns = [facts["right_and_wrong"][group][way] for group in groups for way, *_ in sides]
+    sides = (
+        ("to_wrong", -1, "right → wrong", style.LIMIT),
+        ("to_right", 1, "wrong → right", AFTER),
+    )
+    turns = [
+        facts["right_and_wrong"][group][way] for group in groups for way, *_ in sides
+    ]
     most = max(one["people"] for one in turns)
-    beyond = LETTER * max(len(people_count(one)) for one in turns) + 14  # the number beside the longest bar
+    # the number beside the longest bar
+    beyond = LETTER * max(len(people_count(one)) for one in turns) + 14
     reach = most / (1 - beyond / (inner / 2))
     scale = {"domain": [-reach, reach], "nice": False}
     layers = []
     for way, sign, name, hue in sides:
         found = {group: facts["right_and_wrong"][group][way] for group in groups}
-        rows = [{"group": one, "end": sign * n["people"], "text": people_count(n)} for one, n in found.items()]
-        bars, title, x = chart(rows), chart([{"end": 0, "name": name}]), field("end:Q", scale=scale, axis=None)
-        beside: dict[str, Any] = {"align": "left" if sign > 0 else "right", "dx": 6 * sign, "fontSize": 12}
+        rows = [
+            {"group": one, "end": sign * n["people"], "text": people_count(n)}
+            for one, n in found.items()
+        ]
+        bars, title, x = (
+            chart(rows),
+            chart([{"end": 0, "name": name}]),
+            field("end:Q", scale=scale, axis=None),
+        )
+        beside: dict[str, Any] = {
+            "align": "left" if sign > 0 else "right",
+            "dx": 6 * sign,
+            "fontSize": 12,
+        }
         layers += [
             bars.mark("bar", height=26, color=hue).encode(x=x, x2={"datum": 0}, y=y),
             bars.mark("text", color=INK, **beside).encode(x=x, y=y, text="text:N"),
@@ -228,39 +432,72 @@ def draw_right_and_wrong(facts: Facts, width: int) -> Any:
                 x=x, y={"value": 0}, text="name:N"
             ),
         ]
-    layers.append(chart([{"end": 0}]).mark("rule", color=INK).encode(x=field("end:Q", scale=scale, axis=None)))
-    return style.plain_style({"layer": layers, "width": inner, "height": 42 * len(groups)})
+    layers.append(
+        chart([{"end": 0}])
+        .mark("rule", color=INK)
+        .encode(x=field("end:Q", scale=scale, axis=None))
+    )
+    return style.plain_style(
+        {"layer": layers, "width": inner, "height": 42 * len(groups)}
+    )
 
 
 @Plot
 def p_values(facts: Facts, _: Frontier) -> Picture:
-    """p-values of every condition in every repetition, on a log scale, with the threshold."""
+    """p-values of every condition in every repetition, on a log scale, with the
+    threshold.
+    """
     several, draws = len(facts["repetitions"]) > 1, facts["draws"]
-    each = "Each dot is a repetition; the diamond is the lower median of all conditions. " if several else ""
-    words = [f"{each}The answer is yes where {'the diamond' if several else 'every dot'} is left of the dashed line."]
+    each = (
+        "Each dot is a repetition; the diamond is the lower median of all conditions. "
+        if several
+        else ""
+    )
+    words = [
+        f"{each}The answer is yes where {'the diamond' if several else 'every dot'} is "
+        "left of the dashed line."
+    ]
     if any(row["zero"] for row in p_rows(facts)):
-        words.append(f"A p-value of none of {draws:,} draws stands at the left edge, 1/{draws:,}.")
+        words.append(
+            f"A p-value of none of {draws:,} draws stands at the left edge, "
+            f"1/{draws:,}."
+        )
     said = []
     for one in by_component(facts):
         values = [repetition["p_value"] for repetition in one]
         ends = sorted({min(values), max(values)})
-        said.append(f"{component_name(one[0], facts)} {' to '.join(p_text(end, draws) for end in ends)}")
+        said.append(
+            f"{component_name(one[0], facts)} "
+            f"{' to '.join(p_text(end, draws) for end in ends)}"
+        )
     whole = f"All conditions {facts['p_value_text']}, threshold {facts['threshold']:g}."
     described = f"p-values: {'; '.join(said)}. {whole}"
     title = "How sure each condition is: p-values"
-    return Picture("p-values", title, tuple(words), described, partial(draw_p_values, facts))
+    return Picture(
+        "p-values", title, tuple(words), described, partial(draw_p_values, facts)
+    )
 
 
 def p_rows(facts: Facts) -> list[dict[str, Any]]:
-    """One dot per condition and repetition; a p-value of no draws stands at one draw."""
+    """One dot per condition and repetition; a p-value of no draws stands at one
+    draw.
+    """
     named = [
-        (component_name(one[0], facts), [repetition["p_value"] for repetition in one]) for one in by_component(facts)
+        (component_name(one[0], facts), [repetition["p_value"] for repetition in one])
+        for one in by_component(facts)
     ]
     if len(named) > 1 or len(facts["repetitions"]) > 1:
-        named.append((ALL, [repetition["p_value"] for repetition in facts["repetitions"]]))
+        named.append(
+            (ALL, [repetition["p_value"] for repetition in facts["repetitions"]])
+        )
     least = 1 / facts["draws"]
     return [
-        {"component": capital(name), "repetition": number["repetition"], "p": max(p, least), "zero": p == 0}
+        {
+            "component": capital(name),
+            "repetition": number["repetition"],
+            "p": max(p, least),
+            "zero": p == 0,
+        }
         for name, values in named
         for p, number in zip(values, facts["repetitions"], strict=True)
     ]
@@ -274,23 +511,49 @@ def draw_p_values(facts: Facts, width: int) -> Any:
     ticks = [tick for tick in (0.0001, 0.001, 0.01, 0.1, 1) if tick >= least]
     axis = {"values": ticks, "format": "~g", "labelColor": SOFT}
     x = field("p:Q", scale=scale, title="p-value (log scale)", axis=axis)
-    y = field("component:N", sort=names, title=None, axis={"labelLimit": room, "grid": True})
-    dots = chart(rows).mark("point", filled=True, size=60, opacity=0.65, color=AFTER).encode(x=x, y=y)
-    limit, at = chart([{"p": facts["threshold"], "text": f"{facts['threshold']:g}"}]), field("p:Q", scale=scale)
-    line = limit.mark("rule", strokeDash=[5, 4], strokeWidth=2, color=style.LIMIT).encode(x=at)
-    text = limit.mark("text", dy=-8, baseline="bottom", color=style.LIMIT, fontSize=12, fontWeight="bold")
+    y = field(
+        "component:N", sort=names, title=None, axis={"labelLimit": room, "grid": True}
+    )
+    dots = (
+        chart(rows)
+        .mark("point", filled=True, size=60, opacity=0.65, color=AFTER)
+        .encode(x=x, y=y)
+    )
+    limit, at = (
+        chart([{"p": facts["threshold"], "text": f"{facts['threshold']:g}"}]),
+        field("p:Q", scale=scale),
+    )
+    line = limit.mark(
+        "rule", strokeDash=[5, 4], strokeWidth=2, color=style.LIMIT
+    ).encode(x=at)
+    text = limit.mark(
+        "text",
+        dy=-8,
+        baseline="bottom",
+        color=style.LIMIT,
+        fontSize=12,
+        fontWeight="bold",
+    )
     layers = [line, text.encode(x=at, y={"value": 0}, text="text:N"), dots]
     if len(facts["repetitions"]) > 1:
-        whole = [{"component": ALL, "p": max(facts["p_value"], least), "combined": True}]
-        mark = chart(whole).mark("point", filled=True, shape="diamond", size=190, opacity=1, color=INK)
+        whole = [
+            {"component": ALL, "p": max(facts["p_value"], least), "combined": True}
+        ]
+        mark = chart(whole).mark(
+            "point", filled=True, shape="diamond", size=190, opacity=1, color=INK
+        )
         layers.append(mark.encode(x=x, y=y))
-    return style.plain_style({"layer": layers, "width": width - room - 12, "height": 30 * len(names)})
+    return style.plain_style(
+        {"layer": layers, "width": width - room - 12, "height": 30 * len(names)}
+    )
 
 
 def utilities(result: Result) -> style.LayerChart:
-    """Figure 2: the accuracy of one group against that of another, for the status quo and for the candidates.
+    """Figure 2: the accuracy of one group against that of another, for the status quo
+    and for the candidates.
 
-    With more than two groups, it shows the pair with the status quo's widest gap in the first repetition.
+    With more than two groups, it shows the pair with the status quo's widest gap in the
+    first repetition.
 
     Parameters
     ----------
@@ -303,41 +566,77 @@ def utilities(result: Result) -> style.LayerChart:
     scale = {"domain": [low, high], "nice": False, "zero": False}
     measure = facts["accuracy_utilities"][0]
     same = measure == facts["fairness_utilities"][0]
-    subtitle = [f"Accuracy: {measure_words(measure)}.", f"{way_to_accuracy(facts)}: more accurate."]
-    subtitle[1] += " Nearer to the dashed 45-degree line: smaller gap." if same else " Dashed: the 45-degree line."
+    subtitle = [
+        f"Accuracy: {measure_words(measure)}.",
+        f"{way_to_accuracy(facts)}: more accurate.",
+    ]
+    subtitle[1] += (
+        " Nearer to the dashed 45-degree line: smaller gap."
+        if same
+        else " Dashed: the 45-degree line."
+    )
     if len(facts["repetitions"]) > 1:
         subtitle.append("Light: each repetition. Bold: mean of the repetitions.")
     x = field("x:Q", scale=scale, title=f"accuracy of {first}")
     y = field("y:Q", scale=scale, title=f"accuracy of {second}")
-    line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark("line", strokeDash=[5, 4], color="#666666")
-    color, shape = series("algorithm", ALGORITHM_NAMES, style.OKABE_ITO, style.SHAPES, title=None)
+    line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark(
+        "line", strokeDash=[5, 4], color="#666666"
+    )
+    color, shape = series(
+        "algorithm", ALGORITHM_NAMES, style.OKABE_ITO, style.SHAPES, title=None
+    )
     points = chart(rows).encode(x=x, y=y, color=color, shape=shape)
     light = points.mark("point", "!datum.mean", filled=False, size=60, opacity=0.55)
-    bold = points.mark("point", "datum.mean", filled=True, size=190, opacity=1, stroke="black")
-    return style.finished([line.encode(x=x, y=y), light, bold], "Accuracy of both groups", subtitle, 340, 340)
+    bold = points.mark(
+        "point", "datum.mean", filled=True, size=190, opacity=1, stroke="black"
+    )
+    return style.finished(
+        [line.encode(x=x, y=y), light, bold],
+        "Accuracy of both groups",
+        subtitle,
+        340,
+        340,
+    )
 
 
 def way_to_accuracy(facts: Facts) -> str:
     """Where in the picture accuracy is higher."""
-    return "Right and up" if facts["accuracy_utilities"][0]["higher_is_better"] else "Left and down"
+    return (
+        "Right and up"
+        if facts["accuracy_utilities"][0]["higher_is_better"]
+        else "Left and down"
+    )
 
 
 def reference_groups(facts: Facts) -> tuple[str, str]:
     """The pair of groups to draw, in the order of the result's groups."""
-    first, second = sorted(facts["repetitions"][0]["reference"], key=facts["groups"].index)
+    first, second = sorted(
+        facts["repetitions"][0]["reference"], key=facts["groups"].index
+    )
     return first, second
 
 
 def utility_rows(facts: Facts, first: str, second: str) -> list[dict[str, Any]]:
-    """The utilities of two groups: in every repetition, if there are several, and their means."""
+    """The utilities of two groups: in every repetition, if there are several, and their
+    means.
+    """
     measure = facts["accuracy_utilities"][0]["name"]
-    mine = [one for one in facts["estimates"] if (one["kind"], one["utility"]) == ("utility", measure)]
+    mine = [
+        one
+        for one in facts["estimates"]
+        if (one["kind"], one["utility"]) == ("utility", measure)
+    ]
     means, rows = {one["group"]: one for one in mine}, []
     for name, algorithm in zip(ALGORITHM_NAMES, ALGORITHMS, strict=True):
-        pairs = [(s["accuracy"][first][algorithm], s["accuracy"][second][algorithm]) for s in facts["repetitions"]]
+        pairs = [
+            (s["accuracy"][first][algorithm], s["accuracy"][second][algorithm])
+            for s in facts["repetitions"]
+        ]
         defined = [(x, y) for x, y in pairs if x is not None and y is not None]
         if len(pairs) > 1:
-            rows += [{"algorithm": name, "x": x, "y": y, "mean": False} for x, y in defined]
+            rows += [
+                {"algorithm": name, "x": x, "y": y, "mean": False} for x, y in defined
+            ]
         x, y = (means[group][algorithm]["estimate"] for group in (first, second))
         if x is not None and y is not None:
             rows.append({"algorithm": name, "x": x, "y": y, "mean": True})

@@ -1,7 +1,7 @@
 """What every picture shares: colors, shapes, frame, and how it becomes a file.
 
-Colors are those of Okabe and Ito, which color-blind readers can tell apart, and every color comes with a shape, so
-that a picture printed in gray says the same.
+Colors are those of Okabe and Ito, which color-blind readers can tell apart, and every
+color comes with a shape, so that a picture printed in gray says the same.
 """
 
 import json
@@ -32,17 +32,33 @@ Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
 Spec: TypeAlias = dict[str, Any]
 """A picture, or a part of one, in the words of Vega-Lite."""
 SUFFIXES = (".svg", ".png", ".pdf", ".html")
-OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+OKABE_ITO = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 ALGORITHM_NAMES = ("status quo", "candidate")
 WIDTH = 420
 FONT = "Helvetica Neue, Arial, Liberation Sans, sans-serif"
 COLORS = {
-    "ink": "#16202a", "soft": "#5b6773", "line": "#dfe4e9", "before": "#76838f", "after": "#0b6e8a", "both": "#3f5462",
-    "region": "#cbe4ec", "limit": "#b34701", "page": "#fefefe",
-}  # fmt: skip
-"""Colors of the report's pictures: text, lesser text, grid, status quo, candidate, both, what is shown, a threshold,
-the page. A page replaces each by its variable of that name, so that a picture can be read on a dark screen."""
+    "ink": "#16202a",
+    "soft": "#5b6773",
+    "line": "#dfe4e9",
+    "before": "#76838f",
+    "after": "#0b6e8a",
+    "both": "#3f5462",
+    "region": "#cbe4ec",
+    "limit": "#b34701",
+    "page": "#fefefe",
+}
+"""Colors of the report's pictures: text, lesser text, grid, status quo, candidate,
+both, what is shown, a threshold, the page. A page replaces each by its variable of that
+name, so that a picture can be read on a dark screen."""
 INK, SOFT, LINE, BEFORE, AFTER, BOTH, REGION, LIMIT, PAPER = COLORS.values()
 WIDE, NARROW = 660, 340
 """Pixels that a picture has on a screen and on a phone."""
@@ -54,19 +70,26 @@ _PAGE = """<!DOCTYPE html>
 <script>{bundle}</script>
 <script>vegaEmbed("#chart", {spec}, {{actions: false}});</script>
 </body></html>
-"""
+"""  # noqa: E501
 
 
 class Marks(Spec):
-    """Rows of data under marks. altair would write the same, but copies and checks it for longer than it is drawn."""
+    """Rows of data under marks. altair would write the same, but copies and checks it
+    for longer than it is drawn.
+    """
 
     def mark(self, kind: str, where: str = "", **look: Any) -> "Marks":
         rows = {"transform": [{"filter": where}]} if where else {}
         return Marks(self | rows | {"mark": {"type": kind, **look}})
 
     def encode(self, **channels: Any) -> "Marks":
-        """What a mark shows of a row: a string, such as "p:Q", is a field and the first letter of its type."""
-        said = {name: one if isinstance(one, dict) else field(one) for name, one in channels.items()}
+        """What a mark shows of a row: a string, such as "p:Q", is a field and the first
+        letter of its type.
+        """
+        said = {
+            name: one if isinstance(one, dict) else field(one)
+            for name, one in channels.items()
+        }
         return Marks(self | {"encoding": self.get("encoding", {}) | said})
 
 
@@ -76,7 +99,8 @@ def chart(rows: Sequence[Spec]) -> Marks:
 
 def field(shorthand: str, **look: Any) -> Spec:
     name, _, kind = shorthand.partition(":")
-    types = {"Q": {"type": "quantitative"}, "N": {"type": "nominal"}, "": {}}  # without one, the far end of a bar
+    # without one, the far end of a bar
+    types = {"Q": {"type": "quantitative"}, "N": {"type": "nominal"}, "": {}}
     return {"field": name, **types[kind], **look}
 
 
@@ -84,79 +108,166 @@ def altair_chart(spec: Spec) -> Any:
     """A picture for whoever asks for it, who may change it."""
     import altair as alt
 
-    for name, kind in {"layer": alt.LayerChart, "vconcat": alt.VConcatChart, "hconcat": alt.HConcatChart}.items():
+    for name, kind in {
+        "layer": alt.LayerChart,
+        "vconcat": alt.VConcatChart,
+        "hconcat": alt.HConcatChart,
+    }.items():
         if name in spec:
             return kind(**spec | {name: [altair_chart(part) for part in spec[name]]})
-    made = alt.Chart.from_dict({name: one for name, one in spec.items() if name != "data"}, validate=False)
+    made = alt.Chart.from_dict(
+        {name: one for name, one in spec.items() if name != "data"}, validate=False
+    )
     made.data = spec["data"]
     return made
 
 
 class Plot:
-    """Decorates a function that makes a report's block of a picture. Called with a result, it draws a chart instead.
+    """Decorates a function that makes a report's block of a picture. Called with a
+    result, it draws a chart instead.
 
-    The function makes a `Picture`; a sentence that says why there is nothing to draw; or None.
+    The function makes a `Picture`; a sentence that says why there is nothing to draw;
+    or None.
     """
 
-    def __init__(self, picture: Callable[[Facts, Frontier], Picture | Sentence | None]) -> None:
+    def __init__(
+        self, picture: Callable[[Facts, Frontier], Picture | Sentence | None]
+    ) -> None:
         self.picture = picture
         update_wrapper(self, picture)
 
     def __call__(self, result: Result) -> Any:
-        """The picture as a chart that stands alone, with its title and how to read it; None where there is none."""
+        """The picture as a chart that stands alone, with its title and how to read it;
+        None where there is none.
+        """
         made = self.picture(in_words(result.facts), result.frontier())
         if not isinstance(made, Picture):
             return None
-        words = [line for text in made.words for line in textwrap.wrap(text, LINE_LETTERS)]
-        head = heading(made.title, words, fontWeight="bold", color=INK, subtitleColor=SOFT, offset=12)
+        words = [
+            line for text in made.words for line in textwrap.wrap(text, LINE_LETTERS)
+        ]
+        head = heading(
+            made.title,
+            words,
+            fontWeight="bold",
+            color=INK,
+            subtitleColor=SOFT,
+            offset=12,
+        )
         return altair_chart(made.draw(WIDE) | {"title": head, "background": "white"})
 
 
 def heading(title: str, words: Sequence[str], **look: Any) -> Spec:
     """The title of a picture, and how to read it."""
-    usual = {"anchor": "start", "fontSize": 15, "limit": 900, "offset": 10, "subtitleFontSize": 12}
-    return {"text": title, **dict(sorted((usual | look | {"subtitle": list(words)}).items()))}  # as altair orders it
+    usual = {
+        "anchor": "start",
+        "fontSize": 15,
+        "limit": 900,
+        "offset": 10,
+        "subtitleFontSize": 12,
+    }
+    # as altair orders it
+    return {
+        "text": title,
+        **dict(sorted((usual | look | {"subtitle": list(words)}).items())),
+    }
 
 
 def series(
-    name: str, names: Sequence[str], colors: Sequence[str], shapes: Sequence[str], **shared: Any
+    name: str,
+    names: Sequence[str],
+    colors: Sequence[str],
+    shapes: Sequence[str],
+    **shared: Any,
 ) -> tuple[Spec, Spec]:
-    """Series told apart by color and by shape, with one legend; colors and shapes begin again after the last one."""
+    """Series told apart by color and by shape, with one legend; colors and shapes begin
+    again after the last one.
+    """
     scales = [
-        {"domain": list(names), "range": [values[j % len(values)] for j in range(len(names))]}
+        {
+            "domain": list(names),
+            "range": [values[j % len(values)] for j in range(len(names))],
+        }
         for values in (colors, shapes)
     ]
-    color, shape = (field(f"{name}:N", scale=scale, sort=list(names), **shared) for scale in scales)
+    color, shape = (
+        field(f"{name}:N", scale=scale, sort=list(names), **shared) for scale in scales
+    )
     return color, shape
 
 
 def room_for(names: Sequence[str], most: int = 190) -> int:
-    """Pixels that the labels of an axis need, at most `most`; longer labels are cut off."""
-    return min(most, 14 + max(int(6.9 * len(line)) for name in names for line in name.split("\n")))
+    """Pixels that the labels of an axis need, at most `most`; longer labels are cut
+    off.
+    """
+    return min(
+        most,
+        14 + max(int(6.9 * len(line)) for name in names for line in name.split("\n")),
+    )
 
 
 def plain_style(chart: Spec) -> Spec:
     """The look of the report's pictures: no frame, few lines, text in two shades."""
     axis = {
-        "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": SOFT,
-        "gridColor": LINE, "domain": False, "ticks": False, "labelPadding": 6, "labelLineHeight": 15,
-    }  # fmt: skip
-    title = {"anchor": "start", "fontSize": 13, "fontWeight": "normal", "color": SOFT, "offset": 6, "limit": 640}
-    legend = {"labelFontSize": 13, "labelColor": INK, "labelLimit": 320, "padding": 0, "offset": 8}
-    look = {"font": FONT, "view": {"stroke": None}, "axis": axis, "legend": legend, "title": title}
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelColor": INK,
+        "titleColor": SOFT,
+        "gridColor": LINE,
+        "domain": False,
+        "ticks": False,
+        "labelPadding": 6,
+        "labelLineHeight": 15,
+    }
+    title = {
+        "anchor": "start",
+        "fontSize": 13,
+        "fontWeight": "normal",
+        "color": SOFT,
+        "offset": 6,
+        "limit": 640,
+    }
+    legend = {
+        "labelFontSize": 13,
+        "labelColor": INK,
+        "labelLimit": 320,
+        "padding": 0,
+        "offset": 8,
+    }
+    look = {
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": axis,
+        "legend": legend,
+        "title": title,
+    }
     return chart | {"config": look, "background": "transparent"}
 
 
-def finished(layers: Sequence[Spec], title: str, subtitle: Sequence[str], width: int, height: int) -> LayerChart:
+def finished(
+    layers: Sequence[Spec], title: str, subtitle: Sequence[str], width: int, height: int
+) -> LayerChart:
     """Layers in the look of the paper's figures, with a title."""
     head = heading(title, subtitle)
-    return cast(LayerChart, styled({"layer": layers, "title": head, "width": width, "height": height}))
+    return cast(
+        LayerChart,
+        styled({"layer": layers, "title": head, "width": width, "height": height}),
+    )
 
 
 def styled(chart: Spec) -> Any:
-    axis = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320, "titleLimit": 600}
+    axis = {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "labelLimit": 320,
+        "titleLimit": 600,
+    }
     legend = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320}
-    return altair_chart(chart | {"config": {"view": {"stroke": "#cccccc"}, "axis": axis, "legend": legend}})
+    return altair_chart(
+        chart
+        | {"config": {"view": {"stroke": "#cccccc"}, "axis": axis, "legend": legend}}
+    )
 
 
 def padded(values: Sequence[float]) -> tuple[float, float]:
@@ -166,7 +277,8 @@ def padded(values: Sequence[float]) -> tuple[float, float]:
 
 
 def save_chart(chart: Chart, path: str | Path) -> None:
-    """Write a chart to a file, in the format its name ends with; the HTML works with no network.
+    """Write a chart to a file, in the format its name ends with; the HTML works with no
+    network.
 
     Parameters
     ----------
@@ -176,20 +288,33 @@ def save_chart(chart: Chart, path: str | Path) -> None:
     """
     place, suffix = Path(path), Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise OptionError(f"'{place}' has no picture format.", nearest(suffix, SUFFIXES))
+        raise OptionError(
+            f"'{place}' has no picture format.", nearest(suffix, SUFFIXES)
+        )
     check_folder(place)
-    if suffix == ".html":  # a page with its libraries; no string from the data can end a script
-        bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
-        content = _PAGE.format(bundle=bundle, spec=drawable(chart).replace("<", "\\u003c"))
+    # a page with its libraries; no string from the data can end a script
+    if suffix == ".html":
+        bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace(
+            "</script", "<\\/script"
+        )
+        content = _PAGE.format(
+            bundle=bundle, spec=drawable(chart).replace("<", "\\u003c")
+        )
     else:
         options = {"scale": 2} if suffix == ".png" else {}
-        content = getattr(vl_convert, f"vegalite_to_{suffix[1:]}")(drawable(chart), **options)
+        content = getattr(vl_convert, f"vegalite_to_{suffix[1:]}")(
+            drawable(chart), **options
+        )
     write_whole(place, content.encode() if isinstance(content, str) else content)
 
 
 def drawable(chart: "Chart | Spec") -> str:
-    """A chart as Vega-Lite, every string made safe to display: a raw one can break the drawing."""
-    return json.dumps(shown_all(chart if isinstance(chart, dict) else chart.to_dict(), lines=True))
+    """A chart as Vega-Lite, every string made safe to display: a raw one can break the
+    drawing.
+    """
+    return json.dumps(
+        shown_all(chart if isinstance(chart, dict) else chart.to_dict(), lines=True)
+    )
 
 
 def chart_svg(chart: "Chart | Spec") -> str:
@@ -199,5 +324,9 @@ def chart_svg(chart: "Chart | Spec") -> str:
 
 def chart_png(chart: "Chart | Spec", scale: float = 3) -> bytes:
     """A chart as the content of a PNG file, on white."""
-    white = chart | {"background": "white"} if isinstance(chart, dict) else chart.properties(background="white")
+    white = (
+        chart | {"background": "white"}
+        if isinstance(chart, dict)
+        else chart.properties(background="white")
+    )
     return bytes(vl_convert.vegalite_to_png(drawable(white), scale=scale))

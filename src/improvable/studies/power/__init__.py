@@ -1,8 +1,15 @@
-"""Power and sample size: how likely the procedure is to find an improvement that is there."""
+"""Power and sample size: how likely the procedure is to find an improvement that is
+there.
+"""
 
 from improvable.studies.power.assumptions import AssumedGroup
 from improvable.studies.power.learning import Learning, LearningPoint, LearningStep
-from improvable.studies.power.plan import PowerPlan, Tried, power_from_assumptions, power_from_pilot
+from improvable.studies.power.plan import (
+    PowerPlan,
+    Tried,
+    power_from_assumptions,
+    power_from_pilot,
+)
 from improvable.studies.power.simulate import PowerPoint, SampleSize
 
 __all__ = [

@@ -1,1 +1,3 @@
-"""Linear classifiers that improve on the status quo: the programs of Appendix F, and a search at any size."""
+"""Linear classifiers that improve on the status quo: the programs of Appendix F, and a
+search at any size.
+"""

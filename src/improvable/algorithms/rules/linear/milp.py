@@ -1,11 +1,14 @@
-"""The mixed-integer programs of Appendix F: columns, rows and entries as a solver takes them, and HiGHS to solve them.
+"""The mixed-integer programs of Appendix F: columns, rows and entries as a solver takes
+them, and HiGHS to solve them.
 
-A program holds one binary D for each distinct vector of features, the coefficients beta in the box, and the utilities
-of every group. Where w does not depend on D, U is linear in D (the set (e_hat)); where it does, U is made linear by
-t = 1 / sum of w and s = t D (the program P').
+A program holds one binary D for each distinct vector of features, the coefficients beta
+in the box, and the utilities of every group. Where w does not depend on D, U is linear
+in D (the set (e_hat)); where it does, U is made linear by t = 1 / sum of w and s = t D
+(the program P').
 
-What is found must not depend on the speed of the machine: the solver works in one thread from a fixed seed and stops
-after a number of nodes. Running out of time is an error, never a result.
+What is found must not depend on the speed of the machine: the solver works in one
+thread from a fixed seed and stops after a number of nodes. Running out of time is an
+error, never a result.
 """
 
 import importlib
@@ -18,7 +21,13 @@ from typing import Any, Literal
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.rules.linear.problem import LinearProblem, W, evaluate, power_of_two, sums_by
+from improvable.algorithms.rules.linear.problem import (
+    LinearProblem,
+    W,
+    evaluate,
+    power_of_two,
+    sums_by,
+)
 from improvable.errors import OptionError, RuleError
 
 EPSILON = 1e-5  # what stands for the strict inequality X'beta < 0
@@ -42,7 +51,9 @@ def _varies(problem: LinearProblem) -> bool:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A group's sum of w that depends on D: base + gain'D over the distinct rows `members`."""
+    """A group's sum of w that depends on D: base + gain'D over the distinct rows
+    `members`.
+    """
 
     inverse: int  # the column of t
     products: IntArray  # the columns of s = t D, one for each member
@@ -59,29 +70,53 @@ class Program:
         self.distinct, place = np.unique(problem.features, axis=0, return_inverse=True)
         binaries, entries = len(self.distinct), entries_of(problem)
         if binaries > MAX_BINARIES or entries > MAX_ENTRIES:
-            size = f"{(6 if _varies(problem) else 2) * binaries:,} rows x {binaries:,} binaries, {entries:,} entries"
+            size = (
+                f"{(6 if _varies(problem) else 2) * binaries:,} rows x {binaries:,} "
+                f"binaries, {entries:,} entries"
+            )
             most = f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries."
             how = "Use the rule 'aim', which takes data of any size."
-            raise OptionError(f"the mixed-integer program is too large: {size}; {most}", how)
+            raise OptionError(
+                f"the mixed-integer program is too large: {size}; {most}", how
+            )
         cell = problem.group * binaries + place.ravel()
 
         def by_distinct(values: FloatArray) -> FloatArray:
-            """Add up rows by group and vector of features: (m, ...) -> (G, ..., distinct)."""
-            sums = sums_by(cell, problem.groups * binaries, (values.T * problem.count).T)
-            return np.ascontiguousarray(np.moveaxis(sums.reshape(problem.groups, binaries, *values.shape[1:]), 1, -1))
+            """Add up rows by group and vector of features: (m, ...) -> (G, ...,
+            distinct).
+            """
+            sums = sums_by(
+                cell, problem.groups * binaries, (values.T * problem.count).T
+            )
+            return np.ascontiguousarray(
+                np.moveaxis(
+                    sums.reshape(problem.groups, binaries, *values.shape[1:]), 1, -1
+                )
+            )
 
-        self.gains, self.bases = (problem.blocks(by_distinct(part)) for part in (problem.gain, problem.base))
+        self.gains, self.bases = (
+            problem.blocks(by_distinct(part)) for part in (problem.gain, problem.base)
+        )
         self.counts = by_distinct(np.ones(len(problem.count)))
         used = sorted({*problem.accuracy, *problem.fairness})
-        self.size = float(problem.units[used].max())  # utilities are divided by this, so that they are about 1
+        # utilities are divided by this, so that they are about 1
+        self.size = float(problem.units[used].max())
         self.columns, self.lower, self.upper = 0, list[FloatArray](), list[FloatArray]()
-        self.rows, self.row_lower, self.row_upper = 0, list[FloatArray](), list[FloatArray]()
+        self.rows, self.row_lower, self.row_upper = (
+            0,
+            list[FloatArray](),
+            list[FloatArray](),
+        )
         self.entries: list[tuple[IntArray, IntArray, FloatArray]] = []
         self.ratios: dict[tuple[int, bytes], Ratio] = {}
         inf, shape = np.inf, problem.least_weight.shape
         self.beta = self._add_columns(*problem.bounds)
-        self.decision = self._add_columns(np.zeros(len(self.distinct)), np.ones(len(self.distinct)))
-        self.utility = self._add_columns(*np.full((2, problem.least_weight.size), [[-inf], [inf]])).reshape(shape)
+        self.decision = self._add_columns(
+            np.zeros(len(self.distinct)), np.ones(len(self.distinct))
+        )
+        self.utility = self._add_columns(
+            *np.full((2, problem.least_weight.size), [[-inf], [inf]])
+        ).reshape(shape)
         self.goal = int(self._add_columns(np.array([-inf]), np.array([inf]))[0])
         self._classify()
         for b, k in np.argwhere(problem.needed):
@@ -96,37 +131,70 @@ class Program:
         self.columns += len(lower)
         return added
 
-    def _add_rows(self, parts: list[tuple[Any, Any, Any]], lower: Any, upper: Any) -> None:
-        """Rows from triples (row, column, value), each broadcast against the others; as many as the first has."""
+    def _add_rows(
+        self, parts: list[tuple[Any, Any, Any]], lower: Any, upper: Any
+    ) -> None:
+        """Rows from triples (row, column, value), each broadcast against the others; as
+        many as the first has.
+        """
         added = int(np.max(parts[0][0])) + 1
         for part in parts:
             row, column, value = np.broadcast_arrays(*part)
-            self.entries.append((row.ravel() + self.rows, column.ravel(), value.ravel().astype(np.float64)))
-        self.row_lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (added,)))
-        self.row_upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (added,)))
+            self.entries.append(
+                (
+                    row.ravel() + self.rows,
+                    column.ravel(),
+                    value.ravel().astype(np.float64),
+                )
+            )
+        self.row_lower.append(
+            np.broadcast_to(np.asarray(lower, dtype=np.float64), (added,))
+        )
+        self.row_upper.append(
+            np.broadcast_to(np.asarray(upper, dtype=np.float64), (added,))
+        )
         self.rows += added
 
     def _classify(self) -> None:
-        """X'beta >= -C (1 - D) and X'beta <= -EPSILON + (C' + EPSILON) D, with the least C and C' for each row."""
+        """X'beta >= -C (1 - D) and X'beta <= -EPSILON + (C' + EPSILON) D, with the
+        least C and C' for each row.
+        """
         low, high = self.problem.bounds
         x, row = self.distinct, np.arange(len(self.distinct))
         reach_down = np.maximum(-np.minimum(x * low, x * high).sum(axis=1), 0.0)
         reach_up = np.maximum(np.maximum(x * low, x * high).sum(axis=1), 0.0)
         slopes = (row[:, None], self.beta[None, :], x)
         self._add_rows([slopes, (row, self.decision, -reach_down)], -reach_down, np.inf)
-        self._add_rows([slopes, (row, self.decision, -reach_up - EPSILON)], -np.inf, -EPSILON)
+        self._add_rows(
+            [slopes, (row, self.decision, -reach_up - EPSILON)], -np.inf, -EPSILON
+        )
 
     def _define(self, g: int, k: int) -> None:
         """U = sum of u / sum of w of a block, in units of `size`."""
-        (base_u, base_w), (gain_u, gain_w) = self.problem.base_sums[g, k], self.gains[g, k]
+        (base_u, base_w), (gain_u, gain_w) = (
+            self.problem.base_sums[g, k],
+            self.gains[g, k],
+        )
         itself = (0, self.utility[g, k], 1.0)
         if not gain_w.any():
             unit = base_w * self.size
-            self._add_rows([itself, (0, self.decision, -(gain_u / unit))], base_u / unit, base_u / unit)
+            self._add_rows(
+                [itself, (0, self.decision, -(gain_u / unit))],
+                base_u / unit,
+                base_u / unit,
+            )
             return
         ratio = self._ratio(g, k)
         share = gain_u[ratio.members] / self.size
-        self._add_rows([itself, (0, ratio.inverse, -base_u / self.size), (0, ratio.products, -share)], 0.0, 0.0)
+        self._add_rows(
+            [
+                itself,
+                (0, ratio.inverse, -base_u / self.size),
+                (0, ratio.products, -share),
+            ],
+            0.0,
+            0.0,
+        )
 
     def _ratio(self, g: int, k: int) -> Ratio:
         """Columns t and s of program P', shared by utilities of the same w."""
@@ -138,18 +206,28 @@ class Program:
         members = np.flatnonzero((self.gains[g] != 0).any(axis=(0, 1)))
         low, high = 1 / most, 1 / least
         inverse = int(self._add_columns(np.array([low]), np.array([high]))[0])
-        products = self._add_columns(np.zeros(len(members)), np.full(len(members), high))
+        products = self._add_columns(
+            np.zeros(len(members)), np.full(len(members), high)
+        )
         s, d, row = products, self.decision[members], np.arange(len(members))
         self._add_rows([(0, inverse, base_w.sum()), (0, s, gain_w[members])], 1.0, 1.0)
         self._add_rows([(row, s, 1.0), (row, d, -high)], -np.inf, 0.0)
         self._add_rows([(row, s, 1.0), (row, d, -low)], 0.0, np.inf)
-        self._add_rows([(row, s, 1.0), (row, inverse, -1.0), (row, d, -low)], -np.inf, -low)
-        self._add_rows([(row, s, 1.0), (row, inverse, -1.0), (row, d, -high)], -high, np.inf)
-        self.ratios[key] = Ratio(inverse, products, members, float(base_w.sum()), gain_w[members])
+        self._add_rows(
+            [(row, s, 1.0), (row, inverse, -1.0), (row, d, -low)], -np.inf, -low
+        )
+        self._add_rows(
+            [(row, s, 1.0), (row, inverse, -1.0), (row, d, -high)], -high, np.inf
+        )
+        self.ratios[key] = Ratio(
+            inverse, products, members, float(base_w.sum()), gain_w[members]
+        )
         return self.ratios[key]
 
     def _range_of_weight(self, g: int, k: int) -> tuple[float, float]:
-        """The least and the greatest that a group's sum of w can be where it is above zero."""
+        """The least and the greatest that a group's sum of w can be where it is above
+        zero.
+        """
         off, on = self.bases[g, k, W], self.bases[g, k, W] + self.gains[g, k, W]
         both = np.concatenate([off, on])
         least = max(float(np.minimum(off, on).sum()), float(both[both > 0].min()))
@@ -164,14 +242,22 @@ class Program:
         """The capacity and the bound on the difference of selection rates."""
         problem = self.problem
         if problem.capacity_range is not None:
-            self._add_rows([(0, self.decision, self.counts.sum(axis=0))], *problem.capacity_range)
+            self._add_rows(
+                [(0, self.decision, self.counts.sum(axis=0))], *problem.capacity_range
+            )
         if problem.selection_gap is not None:
             rates = self.counts / problem.group_totals[:, None]
             for g, h in permutations(range(problem.groups), 2):
-                self._add_rows([(0, self.decision, rates[g] - rates[h])], -np.inf, problem.selection_gap)
+                self._add_rows(
+                    [(0, self.decision, rates[g] - rates[h])],
+                    -np.inf,
+                    problem.selection_gap,
+                )
 
     def _aim(self) -> None:
-        """The claim, with iota to spare, and what the goal's column stands for: a gap or an accuracy."""
+        """The claim, with iota to spare, and what the goal's column stands for: a gap
+        or an accuracy.
+        """
         problem = self.problem
         for demand in problem.demands:
             summed = (0, self.utility[:, demand.measure], demand.weights)
@@ -186,24 +272,44 @@ class Program:
         """Give the model to the solver; always a minimization."""
         from scipy import sparse
 
-        row, column, value = (np.concatenate(part) for part in zip(*self.entries, strict=True))
-        matrix = sparse.csr_array((value, (row, column)), shape=(self.rows, self.columns))
+        row, column, value = (
+            np.concatenate(part) for part in zip(*self.entries, strict=True)
+        )
+        matrix = sparse.csr_array(
+            (value, (row, column)), shape=(self.rows, self.columns)
+        )
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         cost, kind = np.zeros(self.columns), np.zeros(self.columns, dtype=np.int32)
-        cost[self.goal], kind[self.decision] = self.problem.sign, int(highs.HighsVarType.kInteger)
-        bounds = [np.concatenate(part) for part in (self.lower, self.upper, self.row_lower, self.row_upper)]
+        cost[self.goal], kind[self.decision] = (
+            self.problem.sign,
+            int(highs.HighsVarType.kInteger),
+        )
+        bounds = [
+            np.concatenate(part)
+            for part in (self.lower, self.upper, self.row_lower, self.row_upper)
+        ]
         form = int(highs.MatrixFormat.kRowwise), int(highs.ObjSense.kMinimize), 0.0
-        entries = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
-        solver.passModel(self.columns, self.rows, matrix.nnz, *form, cost, *bounds, *entries, kind)
+        entries = (
+            matrix.indptr.astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data,
+        )
+        solver.passModel(
+            self.columns, self.rows, matrix.nnz, *form, cost, *bounds, *entries, kind
+        )
 
     def vector_of(self, beta: FloatArray) -> FloatArray:
-        """Every column's value for a classifier, its margin as wide as the box and the constant allow."""
+        """Every column's value for a classifier, its margin as wide as the box and the
+        constant allow.
+        """
         out = np.zeros(self.columns)
         inside = beta / max(float(np.abs(beta).max()), 1e-300) * (1 - 2 * EPSILON)
         score = self.distinct @ inside
         decisions = self.distinct @ beta >= 0
-        inside[0] = np.clip(inside[0] - middle_of(score, decisions) - EPSILON / 2, -1.0, 1.0)
+        inside[0] = np.clip(
+            inside[0] - middle_of(score, decisions) - EPSILON / 2, -1.0, 1.0
+        )
         out[self.beta], out[self.decision] = inside, decisions
         sums = self.bases.sum(axis=-1) + self.gains @ decisions
         out[self.utility] = np.nan_to_num(self.problem.utilities(sums)) / self.size
@@ -215,7 +321,9 @@ class Program:
         return out
 
     def beta_of(self, solution: FloatArray) -> FloatArray:
-        """The solution's classifier, moved to the middle of its margin so that rounding cannot flip a row."""
+        """The solution's classifier, moved to the middle of its margin so that rounding
+        cannot flip a row.
+        """
         beta = solution[self.beta].copy()
         decisions = solution[self.decision] > 0.5
         beta[0] -= middle_of(self.distinct @ beta, decisions)
@@ -223,7 +331,9 @@ class Program:
 
 
 def middle_of(score: FloatArray, decisions: BoolArray) -> float:
-    """Halfway between the selected and the others; half of EPSILON to the safe side where there is only one kind."""
+    """Halfway between the selected and the others; half of EPSILON to the safe side
+    where there is only one kind.
+    """
     if decisions.all() or not decisions.any():
         return -EPSILON / 2 if decisions.all() else 0.0
     return float((score[decisions].min() + score[~decisions].max()) / 2)
@@ -231,12 +341,15 @@ def middle_of(score: FloatArray, decisions: BoolArray) -> float:
 
 @dataclass(frozen=True)
 class Solution:
-    """What the solver reached: "optimal" only where it proved that and the rows reproduce it."""
+    """What the solver reached: "optimal" only where it proved that and the rows
+    reproduce it.
+    """
 
     status: Literal["optimal", "node_limit", "infeasible"]
     beta: FloatArray | None  # None where no feasible classifier was found
     value: float | None  # of the objective, re-evaluated from the rows
-    bound: float | None  # no classifier with a margin of EPSILON can do better than this
+    # no classifier with a margin of EPSILON can do better than this
+    bound: float | None
     gap: float | None  # |value - bound|
 
 
@@ -249,23 +362,31 @@ def solve(
 ) -> Solution:
     """Solve (find_fair) or (find_pareto) over linear classifiers with beta in the box.
 
-    The strict inequality X'beta < 0 of rows not selected is X'beta <= -EPSILON, so that classifiers whose margin in
-    the box is narrower are out of the program's reach (though `start` may be one, and is returned where it is better).
+    The strict inequality X'beta < 0 of rows not selected is X'beta <= -EPSILON, so that
+    classifiers whose margin in the box is narrower are out of the program's reach
+    (though `start` may be one, and is returned where it is better).
 
-    At most `nodes` nodes of the solver's tree are visited; 0 means the root alone. Reaching the time limit, in seconds,
-    is an error, because the machine's speed must not choose a candidate. `progress` is called now and then with the
-    nodes visited, the best value and the bound.
+    At most `nodes` nodes of the solver's tree are visited; 0 means the root alone.
+    Reaching the time limit, in seconds, is an error, because the machine's speed must
+    not choose a candidate. `progress` is called now and then with the nodes visited,
+    the best value and the bound.
     """
     highs: Any = importlib.import_module("highspy")  # slow to load, and without types
     begun = time.perf_counter()
     program = Program(problem)
     solver = highs.Highs()
     options = {
-        "output_flag": False, "parallel": "off", "threads": 1, "random_seed": 0,
-        "mip_max_nodes": nodes, "mip_rel_gap": 0.0, "mip_abs_gap": AGREEMENT / 10,
-        "mip_feasibility_tolerance": SOLVER_TOLERANCE, "primal_feasibility_tolerance": SOLVER_TOLERANCE,
+        "output_flag": False,
+        "parallel": "off",
+        "threads": 1,
+        "random_seed": 0,
+        "mip_max_nodes": nodes,
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": AGREEMENT / 10,
+        "mip_feasibility_tolerance": SOLVER_TOLERANCE,
+        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
         "time_limit": max(0.0, time_limit - (time.perf_counter() - begun)),
-    }  # fmt: skip
+    }
     for name, option in options.items():
         solver.setOptionValue(name, option)
     program.load(solver, highs)
@@ -278,30 +399,55 @@ def solve(
 
         def tell(event: Any) -> None:
             out = event.data_out
-            progress(int(out.mip_node_count), scale * out.mip_primal_bound, scale * out.mip_dual_bound)
+            progress(
+                int(out.mip_node_count),
+                scale * out.mip_primal_bound,
+                scale * out.mip_dual_bound,
+            )
 
         solver.cbMipImprovingSolution.subscribe(tell)
         solver.cbMipLogging.subscribe(tell)
     solver.run()
     if solver.getModelStatus() == highs.HighsModelStatus.kTimeLimit:
-        what = f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:g} s."
-        raise RuleError(what, f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'aim'.")
+        what = (
+            f"the mixed-integer program of {len(program.distinct):,} binaries did not "
+            f"end within {time_limit:g} s."
+        )
+        raise RuleError(
+            what,
+            f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'aim'.",
+        )
     return _read(solver, highs, program, start)
 
 
-def _read(solver: Any, highs: Any, program: Program, start: FloatArray | None) -> Solution:
+def _read(
+    solver: Any, highs: Any, program: Program, start: FloatArray | None
+) -> Solution:
     """What the solver says, believed only as far as the rows reproduce it."""
     status, info, problem = solver.getModelStatus(), solver.getInfo(), program.problem
-    impossible = status in (highs.HighsModelStatus.kInfeasible, highs.HighsModelStatus.kUnboundedOrInfeasible)
+    impossible = status in (
+        highs.HighsModelStatus.kInfeasible,
+        highs.HighsModelStatus.kUnboundedOrInfeasible,
+    )
     candidates = [] if start is None else [start * power_of_two(start)]
     if info.primal_solution_status == highs.SolutionStatus.kSolutionStatusFeasible:
         candidates.append(program.beta_of(np.asarray(solver.getSolution().col_value)))
-    feasible = [found for beta in candidates if (found := evaluate(problem, beta)).feasible]
+    feasible = [
+        found for beta in candidates if (found := evaluate(problem, beta)).feasible
+    ]
     dual = problem.sign * program.size * float(info.mip_dual_bound)
     bound = None if impossible or not np.isfinite(dual) else dual
     if not feasible:
-        return Solution("infeasible" if impossible else "node_limit", None, None, bound, None)
+        return Solution(
+            "infeasible" if impossible else "node_limit", None, None, bound, None
+        )
     best = min(feasible, key=lambda found: problem.sign * found.value)
     gap = None if bound is None else abs(best.value - bound)
-    proven = status == highs.HighsModelStatus.kOptimal and gap is not None and gap <= AGREEMENT * program.size
-    return Solution("optimal" if proven else "node_limit", best.beta, best.value, bound, gap)
+    proven = (
+        status == highs.HighsModelStatus.kOptimal
+        and gap is not None
+        and gap <= AGREEMENT * program.size
+    )
+    return Solution(
+        "optimal" if proven else "node_limit", best.beta, best.value, bound, gap
+    )

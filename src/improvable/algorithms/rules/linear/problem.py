@@ -1,6 +1,8 @@
-"""The search for an improving linear classifier, stated once for every way of solving it (Appendix F).
+"""The search for an improving linear classifier, stated once for every way of solving
+it (Appendix F).
 
-First the claim in numbers, then the problem, then what a linear classifier is worth on its rows.
+First the claim in numbers, then the problem, then what a linear classifier is worth on
+its rows.
 """
 
 from dataclasses import dataclass, replace
@@ -25,10 +27,12 @@ TOLERANCE = 1e-9  # relative: what sums may be off by rounding
 
 
 class Demand(NamedTuple):
-    """A condition of the claim, from the status quo's utilities: a weighted sum of the candidate's is at least so much.
+    """A condition of the claim, from the status quo's utilities: a weighted sum of the
+    candidate's is at least so much.
 
-    Blocks are the groups, then everyone where the claim asks for that. An accuracy is the utility of one block or a
-    mean of groups (Remark 1); fairness is the difference between two groups, with minus signs, so that it is to rise.
+    Blocks are the groups, then everyone where the claim asks for that. An accuracy is
+    the utility of one block or a mean of groups (Remark 1); fairness is the difference
+    between two groups, with minus signs, so that it is to rise.
     """
 
     kind: str  # "accuracy" or "fairness"
@@ -39,16 +43,19 @@ class Demand(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """Find beta such that D = 1(X'beta >= 0) improves on the status quo on the training rows.
+    """Find beta such that D = 1(X'beta >= 0) improves on the status quo on the training
+    rows.
 
-    Sums over a group are sum_j count_j (base_j + gain_j D_j), and U = sum of u / sum of w, equation (1).
-    With a capacity, floor(capacity * total) of the count are selected, never more; less only by what ties make
-    unavoidable, that is by less than the largest count of rows with equal features.
+    Sums over a group are sum_j count_j (base_j + gain_j D_j), and U = sum of u / sum of
+    w, equation (1). With a capacity, floor(capacity * total) of the count are selected,
+    never more; less only by what ties make unavoidable, that is by less than the
+    largest count of rows with equal features.
 
-    "fairest" minimizes the largest gap (find_fair), "most_accurate:K" maximizes the first accuracy utility of group K
-    (find_pareto). Both are subject to the claim itself on these rows, with iota to spare: every accuracy is at least
-    (1 + Delta) U0 + iota, and every gap at most (1 - Delta_f) D0 - iota; in difference form U0 + Delta + iota and
-    D0 - Delta_f - iota.
+    "fairest" minimizes the largest gap (find_fair), "most_accurate:K" maximizes the
+    first accuracy utility of group K (find_pareto). Both are subject to the claim
+    itself on these rows, with iota to spare: every accuracy is at least (1 + Delta)
+    U0 + iota, and every gap at most (1 - Delta_f) D0 - iota; in difference form U0 +
+    Delta + iota and D0 - Delta_f - iota.
     """
 
     features: FloatArray  # (m, d), standardized; the first column is the constant 1
@@ -62,15 +69,20 @@ class LinearProblem:
     fairness: tuple[int, ...]
     levels: tuple[str, ...]  # the groups
     capacity: float | None = None  # share of the total count to select
-    signs: IntArray | None = None  # (d,), +1: the coefficient is >= 0; -1: <= 0; 0: free, as the constant always is
-    selection_gap: float | None = None  # bound on the largest difference of selection rates between groups
+    # (d,), +1: the coefficient is >= 0; -1: <= 0; 0: free, as the constant always is
+    signs: IntArray | None = None
+    # bound on the largest difference of selection rates between groups
+    selection_gap: float | None = None
     objective: str = "fairest"
     claim: Claim = ANY_IMPROVEMENT
     iota: float = 0.0  # by how much the claim must be exceeded
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.status_quo).all():
-            raise OptionError("the status quo has a group without a utility.", "Leave out the group or the utility.")
+            raise OptionError(
+                "the status quo has a group without a utility.",
+                "Leave out the group or the utility.",
+            )
 
     @property
     def groups(self) -> int:
@@ -79,7 +91,12 @@ class LinearProblem:
     @property
     def sign(self) -> float:
         """Of the objective when it is minimized."""
-        return -1.0 if self.favored is not None and self.measures[self.accuracy[0]].higher_is_better else 1.0
+        return (
+            -1.0
+            if self.favored is not None
+            and self.measures[self.accuracy[0]].higher_is_better
+            else 1.0
+        )
 
     @property
     def favored(self) -> int | None:
@@ -98,20 +115,34 @@ class LinearProblem:
 
     @cached_property
     def demands(self) -> list[Demand]:
-        """The claim, about accuracy and fairness whatever it asks, by the walk that the test takes."""
+        """The claim, about accuracy and fairness whatever it asks, by the walk that the
+        test takes.
+        """
         now = self.status_quo_sums
         twice = np.stack([now, now], axis=2)
         evidence = Evidence(
-            attributes=(Attribute("group", self.levels, np.arange(self.groups)),), measures=self.measures,
-            accuracy=self.accuracy, fairness=self.fairness, sums=twice, draws=np.empty((0, *twice.shape)), training=now,
-            units=len(self.count), chosen_here=False,
-        )  # fmt: skip
+            attributes=(Attribute("group", self.levels, np.arange(self.groups)),),
+            measures=self.measures,
+            accuracy=self.accuracy,
+            fairness=self.fairness,
+            sums=twice,
+            draws=np.empty((0, *twice.shape)),
+            training=now,
+            units=len(self.count),
+            chosen_here=False,
+        )
         blocks, out = utilities_of(self.blocks(now)), []
         for one in conditions(evidence, replace(self.claim, ask="both")):
             weights, before = np.zeros(len(blocks)), blocks[:, one.measure]
             everyone = len(one.coefficients) == 1
-            weights[slice(-1, None) if everyone else slice(self.groups)] = one.coefficients[:, CANDIDATE]
-            out.append(Demand(one.kind, one.measure, weights, float(weights @ before) - one.margin))
+            weights[slice(-1, None) if everyone else slice(self.groups)] = (
+                one.coefficients[:, CANDIDATE]
+            )
+            out.append(
+                Demand(
+                    one.kind, one.measure, weights, float(weights @ before) - one.margin
+                )
+            )
         return out
 
     @cached_property
@@ -122,8 +153,14 @@ class LinearProblem:
 
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The box on beta, |beta_k| <= 1, cut by the signs: two arrays of shape (d,)."""
-        signs = np.zeros(self.features.shape[1], dtype=np.int64) if self.signs is None else self.signs
+        """The box on beta, |beta_k| <= 1, cut by the signs: two arrays of shape
+        (d,).
+        """
+        signs = (
+            np.zeros(self.features.shape[1], dtype=np.int64)
+            if self.signs is None
+            else self.signs
+        )
         return np.where(signs > 0, 0.0, -1.0), np.where(signs < 0, 0.0, 1.0)
 
     @cached_property
@@ -137,8 +174,13 @@ class LinearProblem:
 
     @cached_property
     def least_weight(self) -> FloatArray:
-        """What a sum of w must exceed to count as more than rounding, shape (blocks, M)."""
-        most = np.maximum(self.base[..., W], self.base[..., W] + self.gain[..., W]) * self.count[:, None]
+        """What a sum of w must exceed to count as more than rounding, shape (blocks,
+        M).
+        """
+        most = (
+            np.maximum(self.base[..., W], self.base[..., W] + self.gain[..., W])
+            * self.count[:, None]
+        )
         return TOLERANCE * self.blocks(self.by_group(most))
 
     @cached_property
@@ -164,7 +206,9 @@ class LinearProblem:
         return out
 
     def decide(self, beta: FloatArray) -> BoolArray:
-        """D = 1(X'beta >= 0); by einsum, because BLAS may round differently with another number of threads."""
+        """D = 1(X'beta >= 0); by einsum, because BLAS may round differently with
+        another number of threads.
+        """
         return np.asarray(np.einsum("md,d->m", self.features, beta) >= 0)
 
     def by_group(self, values: FloatArray) -> FloatArray:
@@ -173,12 +217,20 @@ class LinearProblem:
 
     def blocks(self, sums: FloatArray) -> FloatArray:
         """Sums of everyone below those of the groups, where the claim asks for them."""
-        return np.concatenate([sums, sums.sum(axis=0, keepdims=True)]) if self.claim.overall == "population" else sums
+        return (
+            np.concatenate([sums, sums.sum(axis=0, keepdims=True)])
+            if self.claim.overall == "population"
+            else sums
+        )
 
     def utilities(self, sums: FloatArray) -> FloatArray:
-        """U = sum of u / sum of w, equation (1): (blocks, M, 2) -> (blocks, M), NaN where w sums to zero."""
+        """U = sum of u / sum of w, equation (1): (blocks, M, 2) -> (blocks, M), NaN
+        where w sums to zero.
+        """
         u, w = sums[..., U], sums[..., W]
-        return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > self.least_weight))
+        return np.asarray(
+            np.divide(u, w, out=np.full(u.shape, np.nan), where=w > self.least_weight)
+        )
 
 
 def sums_by(code: IntArray, codes: int, values: FloatArray) -> FloatArray:
@@ -189,17 +241,31 @@ def sums_by(code: IntArray, codes: int, values: FloatArray) -> FloatArray:
 
 
 def power_of_two(beta: FloatArray) -> float:
-    """A factor that brings the largest coefficient to between one half and one without any rounding."""
+    """A factor that brings the largest coefficient to between one half and one without
+    any rounding.
+    """
     return float(2.0 ** -np.ceil(np.log2(np.abs(beta).max()))) if beta.any() else 1.0
 
 
 def merge_rows(problem: LinearProblem) -> LinearProblem:
-    """The same problem with rows of equal features, contributions and group counted as one."""
-    parts = {name: getattr(problem, name) for name in ("group", "features", "base", "gain", "status_quo_rows")}
-    table = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
-    _, first, place = np.unique(table + 0.0, axis=0, return_index=True, return_inverse=True)  # -0.0 becomes 0.0
+    """The same problem with rows of equal features, contributions and group counted as
+    one.
+    """
+    parts = {
+        name: getattr(problem, name)
+        for name in ("group", "features", "base", "gain", "status_quo_rows")
+    }
+    table = np.concatenate(
+        [part.reshape(len(part), -1) for part in parts.values()], axis=1
+    )
+    # -0.0 becomes 0.0
+    _, first, place = np.unique(
+        table + 0.0, axis=0, return_index=True, return_inverse=True
+    )
     count = np.bincount(place.ravel(), weights=problem.count).astype(np.float64)
-    return replace(problem, count=count, **{name: part[first] for name, part in parts.items()})
+    return replace(
+        problem, count=count, **{name: part[first] for name, part in parts.items()}
+    )
 
 
 @dataclass(frozen=True)
@@ -214,24 +280,36 @@ class Evaluation:
 
 
 def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
-    """Decisions, utilities, constraints and objective of a linear classifier, from the rows."""
+    """Decisions, utilities, constraints and objective of a linear classifier, from the
+    rows.
+    """
     decisions = problem.decide(beta)
     selected = problem.count * decisions
     by_group = problem.by_group(selected)
     utilities = problem.utilities(
-        problem.base_sums + problem.blocks(problem.by_group(problem.gain * selected[:, None, None]))
+        problem.base_sums
+        + problem.blocks(problem.by_group(problem.gain * selected[:, None, None]))
     )
     defined = not np.isnan(utilities[problem.needed]).any()
     known = np.nan_to_num(utilities)  # what is not needed has no weight below
-    reached = [(demand, float(demand.weights @ known[:, demand.measure])) for demand in problem.demands]
+    reached = [
+        (demand, float(demand.weights @ known[:, demand.measure]))
+        for demand in problem.demands
+    ]
     low, high = problem.bounds
     met = [
         defined,
-        all(one >= demand.least + problem.iota - TOLERANCE * problem.units[demand.measure] for demand, one in reached),
+        all(
+            one
+            >= demand.least + problem.iota - TOLERANCE * problem.units[demand.measure]
+            for demand, one in reached
+        ),
         (low <= beta).all() and (beta <= high).all(),
     ]
     if problem.selection_gap is not None:
-        met.append(np.ptp(by_group / problem.group_totals) <= problem.selection_gap + TOLERANCE)
+        met.append(
+            np.ptp(by_group / problem.group_totals) <= problem.selection_gap + TOLERANCE
+        )
     if problem.capacity_range is not None:
         least, most = problem.capacity_range
         rounding = TOLERANCE * problem.group_totals.sum()
@@ -241,4 +319,6 @@ def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
     else:
         value = float(known[problem.favored, problem.accuracy[0]])
     own = utilities[: problem.groups]
-    return Evaluation(beta, decisions, own, value if defined else np.nan, all(map(bool, met)))
+    return Evaluation(
+        beta, decisions, own, value if defined else np.nan, all(map(bool, met))
+    )
