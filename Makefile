@@ -15,7 +15,7 @@ DEV := $(VENV)/dev-installed
 SPARK := $(VENV)/spark-built
 ENGINES := $(VENV)/engines-installed
 
-.PHONY: demo test pytest everything system engines test-engines r test-r lint types browser latex java replicate speed bench board cases validity pages docs notebooks pictures dist clean
+.PHONY: demo test golden accept pytest everything system engines test-engines r test-r lint types browser latex java replicate speed bench board cases validity pages docs notebooks pictures dist clean
 
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
@@ -30,6 +30,18 @@ pytest: browser latex $(DEV)
 	$(BIN)/pytest -n 3 --dist worksteal
 
 test: lint types pytest
+
+# In what results differ from the golden ones of tests/golden; or accept that they do, and say why:
+# make accept KIND=numbers SUBJECT="Tied scores are counted" REASON="A tied row counts with the share that is taken."
+# KIND is numbers, words or both.
+golden accept: export OMP_NUM_THREADS = 1
+golden accept: export POLARS_MAX_THREADS = 1
+golden accept: export PYTHONPATH = tests
+golden: $(DEV)
+	@$(BIN)/python -m golden.accept
+
+accept: $(DEV)
+	@$(BIN)/python -m golden.accept $(or $(KIND),$(error KIND is numbers, words or both))
 
 # All that `.ci/run` needs: with --jobs=3, pip fills the environment and builds Spark while apt installs.
 everything: $(ENGINES) system

@@ -1,0 +1,98 @@
+"""Entries of `CHANGES.md`: what an accepted change moved, in Markdown.
+
+Verdicts, p-values of results and repetitions, counts of cautions and exit statuses are
+listed one by one. Other numbers are counted by what they are, and words are listed once
+for all results that have them; the diff of the stored files shows each.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from golden.differences import ABSENT, KINDS, NUMBERS, Difference, Kind, shorten
+from golden.facts import SEPARATOR, family_of
+
+HEADLINES = ("reject", "p_value", "cautions", "exit_status")
+MOST_NAMES = 6  # results that a line names
+MOST_LINES = 40  # lines of one kind
+
+Differences = Mapping[str, Sequence[Difference]]
+"""The differences of each result, by its name."""
+Family = list[tuple[str, Difference]]
+"""Differences that are counted together, each with the name of its result."""
+
+
+def put_headlines_first(differences: Sequence[Difference]) -> list[Difference]:
+    return sorted(differences, key=lambda difference: not is_headline(difference))
+
+
+def write_entry(
+    subject: str, reason: str, accepted: Differences, removed: Sequence[str]
+) -> str:
+    """What a reviewer reads first: the subject, the reason, and what moved."""
+    added = [name for name in accepted if is_added(accepted[name])]
+    changed = {name: accepted[name] for name in accepted if name not in added}
+    lines = [f"## {subject}", "", reason, ""]
+    if added:
+        lines += [f"New results ({len(added)}): {join_names(added)}.", ""]
+    if removed:
+        lines += [f"Removed results ({len(removed)}): {join_names(removed)}.", ""]
+    for kind in KINDS:
+        moved = list_differences(kind, changed)
+        if moved:
+            lines += [f"{kind.capitalize()} that moved:", "", *moved, ""]
+    return "\n".join(lines)
+
+
+def is_added(differences: Sequence[Difference]) -> bool:
+    return all(difference.old == ABSENT for difference in differences)
+
+
+def list_differences(kind: Kind, changed: Differences) -> list[str]:
+    """Lines about all differences of a kind, headlines first."""
+    headlines: list[str] = []
+    families: dict[str, Family] = defaultdict(list)
+    for name, differences in changed.items():
+        for difference in differences:
+            if difference.kind != kind:
+                continue
+            if is_headline(difference):
+                headlines.append(f"- {name}: {difference}")
+            else:
+                families[title_of(difference)].append((name, difference))
+    lines = [*headlines]
+    for title, family in families.items():
+        lines.append(write_family(title, family))
+    hidden = len(lines) - MOST_LINES
+    if hidden > 0:
+        return [*lines[:MOST_LINES], f"- and {hidden} more lines"]
+    return lines
+
+
+def is_headline(difference: Difference) -> bool:
+    """Whether it is listed by itself: it is about a whole result or repetition."""
+    *things, last = difference.name.split(SEPARATOR)
+    return last in HEADLINES and len(things) <= 1
+
+
+def title_of(difference: Difference) -> str:
+    """Under what it is counted: a number by what it is, words by themselves."""
+    if difference.kind == NUMBERS:
+        return family_of(difference.name)
+    return shorten(difference.bare or difference.change)
+
+
+def write_family(title: str, family: Family) -> str:
+    """How often something differs and where, with the first as an example."""
+    results = list(dict.fromkeys(name for name, _ in family))
+    places = dict.fromkeys(family_of(difference.name) for _, difference in family)
+    example = family[0][1]
+    where = f"{len(results)} results ({join_names(results)})"
+    if example.kind == NUMBERS:
+        return f"- {title}: {len(family)} in {where}, such as {example.change}"
+    return f"- {title}: {', '.join(places)} of {where}, such as {example.change}"
+
+
+def join_names(names: Sequence[str]) -> str:
+    listed = "; ".join(names[:MOST_NAMES])
+    hidden = len(names) - MOST_NAMES
+    return f"{listed}; and {hidden} more" if hidden > 0 else listed
