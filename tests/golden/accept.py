@@ -23,7 +23,7 @@ from golden.changes import Differences, write_entry
 from golden.corpus import CORPUS, make_result
 from golden.differences import KINDS, NUMBERS, Difference, Kind, compare, merge
 from golden.snapshots import Snapshot
-from golden.stored import list_stale, read_stored, write_stored
+from golden.stored import find_path, list_stale, read_stored, write_stored
 
 PAGE = Path(__file__).parent / "CHANGES.md"
 
@@ -52,21 +52,31 @@ def accept(
     page: Path = PAGE,
 ) -> list[str]:
     """Store differences of these kinds, and say why; the results that still differ."""
-    accepted: dict[str, list[Difference]] = {}
+    changed: dict[str, list[Difference]] = {}
+    added: list[str] = []
     for name in find_differences(now):
         stored = read_stored(name)
         merged = merge(stored, now[name], kinds)
         differences = compare(stored, merged)
-        if differences:
-            accepted[name] = differences
-            write_stored(name, merged)
-    stale = list_stale(now) if NUMBERS in kinds else []
+        if not differences:
+            continue
+        if find_path(name).exists():
+            changed[name] = differences
+        else:
+            added.append(name)
+        write_stored(name, merged)
+    removed = remove_stale(now) if NUMBERS in kinds else []
+    if changed or added or removed:
+        add_entry(page, write_entry(subject, reason, changed, added, removed))
+    return list(find_differences(now))
+
+
+def remove_stale(now: Mapping[str, Snapshot]) -> list[str]:
+    """Delete stored results that no entry makes; the names of their files."""
+    stale = list_stale(now)
     for path in stale:
         path.unlink()
-    if accepted or stale:
-        removed = [path.stem for path in stale]
-        add_entry(page, write_entry(subject, reason, accepted, removed))
-    return list(find_differences(now))
+    return [path.stem for path in stale]
 
 
 def add_entry(page: Path, entry: str) -> None:
@@ -95,7 +105,7 @@ def read_options() -> argparse.Namespace:
             parser.error(f"KIND is '{kind}'; it is numbers, words, or both.")
     if options.kinds and not (options.subject and options.reason):
         parser.error("say what changed in SUBJECT, and why that is right in REASON.")
-    if re.search(r"#\d", options.subject):
+    if re.search(r"(#|\bissue )\d", options.subject, re.IGNORECASE):
         parser.error("SUBJECT says what changed; it is not the number of an issue.")
     return options
 

@@ -33,7 +33,7 @@ MakeSnapshot = Callable[[Room], Snapshot]
 ReadRows = Callable[[], pl.DataFrame]
 
 
-def small_test(**changes: Any) -> Test:
+def make_test(**changes: Any) -> Test:
     """Two repetitions of few draws, but for what is named."""
     return Test(**{"repetitions": 2, "draws": 300} | changes)
 
@@ -47,7 +47,7 @@ LOANS: dict[str, Any] = {
     "features": ["income", "debt", "years", "city"],
     "rule": "linear",
     "row_id": "loan",
-    "test": small_test(),
+    "test": make_test(),
 }
 VISITS: dict[str, Any] = {
     "outcome": "visits",
@@ -56,7 +56,7 @@ VISITS: dict[str, Any] = {
     "features": ["signal", "small", "insured", "reading", "region"],
     "rule": "linear",
     "row_id": "person",
-    "test": small_test(),
+    "test": make_test(),
 }
 PROBABLE = {"men": "p_men", "women": "p_women"}
 DESIGN: dict[str, Any] = {
@@ -64,7 +64,7 @@ DESIGN: dict[str, Any] = {
     "cluster": "household",
     "stratum": "stratum",
 }
-BY_SPLIT = small_test(scheme="split")
+BY_SPLIT = make_test(scheme="split")
 AUDITS: dict[str, MakeSnapshot] = {}
 
 
@@ -131,9 +131,9 @@ RULES: dict[str, dict[str, Any]] = {
 }
 for rule_name, rule_settings in RULES.items():
     for scheme in ("forward", "split"):
-        changes = {"test": small_test(scheme=scheme)} | rule_settings
+        changes = {"test": make_test(scheme=scheme)} | rule_settings
         add_loans(f"loans, {rule_name}, {scheme}", **changes)
-add_loans("loans, own rule, forward", rule=LeastDebt(), test=small_test(repetitions=7))
+add_loans("loans, own rule, forward", rule=LeastDebt(), test=make_test(repetitions=7))
 add_loans("loans, own rule, split", rule=LeastDebt(), test=BY_SPLIT)
 
 # Rows: weights, clusters, sizes -----------------------------------------------------
@@ -152,11 +152,11 @@ add(
     read=Read(duplicates="cluster"),
 )
 add("loans, small", rows=few_loans, base=LOANS)
-add_loans("loans, one repetition", test=small_test(repetitions=1))
-add_loans("loans, seven repetitions", test=small_test(repetitions=7, draws=1_000))
-add_loans("loans, another seed and level", seed=7, test=small_test(alpha=0.1))
-add_loans("loans, few training rows", test=small_test(train_rows=150))
-add_visits("visits, normal limit", test=small_test(method="delta"))
+add_loans("loans, one repetition", test=make_test(repetitions=1))
+add_loans("loans, seven repetitions", test=make_test(repetitions=7, draws=1_000))
+add_loans("loans, another seed and level", seed=7, test=make_test(alpha=0.1))
+add_loans("loans, few training rows", test=make_test(train_rows=150))
+add_visits("visits, normal limit", test=make_test(method="delta"))
 
 # Groups -----------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ add_loans("loans, share given", capacity=0.3)
 add_loans("loans, tied score", **RATED)
 add_loans("loans, tied score, split", **RATED, test=BY_SPLIT)
 add_loans("loans, tied score and tied candidate", **RATED, features=["income_band"])
-add_loans("loans, ties are not selected", **RATED, test=small_test(ties="strict"))
+add_loans("loans, ties are not selected", **RATED, test=make_test(ties="strict"))
 add_loans(
     "loans, score above a line", status_quo=improvable.threshold("score", above=0.2)
 )
@@ -251,7 +251,7 @@ add_visits("visits, the score is a feature", features=["signal", "small", "score
 
 # What is measured -------------------------------------------------------------------
 
-add_visits("visits, counts", test=small_test(repetitions=3))
+add_visits("visits, counts", test=make_test(repetitions=3))
 add_visits("visits, counts, aim", rule="aim")
 add_visits("visits, amounts", accuracy="calibration:cost")
 add_visits("visits, amounts, split", accuracy="calibration:cost", test=BY_SPLIT)
@@ -367,9 +367,9 @@ def run_screening(test: Test, room: Room) -> Snapshot:
 
 
 AUDITS["screening, forward"] = partial(run_screening, Test())
-AUDITS["screening, split"] = partial(run_screening, small_test(scheme="split"))
+AUDITS["screening, split"] = partial(run_screening, make_test(scheme="split"))
 AUDITS["screening, aim"] = partial(
     run_audit,
     diabetes_screening,
-    DIABETES_SCREENING | {"rule": "aim", "test": small_test(draws=1_000)},
+    DIABETES_SCREENING | {"rule": "aim", "test": make_test(draws=1_000)},
 )

@@ -8,8 +8,8 @@ for all results that have them; the diff of the stored files shows each.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from golden.differences import ABSENT, KINDS, NUMBERS, Difference, Kind, shorten
-from golden.facts import SEPARATOR, family_of
+from golden.differences import KINDS, NUMBERS, Difference, Kind, shorten
+from golden.facts import SEPARATOR, find_family
 
 HEADLINES = ("reject", "p_value", "cautions", "exit_status")
 MOST_NAMES = 6  # results that a line names
@@ -26,11 +26,13 @@ def put_headlines_first(differences: Sequence[Difference]) -> list[Difference]:
 
 
 def write_entry(
-    subject: str, reason: str, accepted: Differences, removed: Sequence[str]
+    subject: str,
+    reason: str,
+    changed: Differences,
+    added: Sequence[str] = (),
+    removed: Sequence[str] = (),
 ) -> str:
     """What a reviewer reads first: the subject, the reason, and what moved."""
-    added = [name for name in accepted if is_added(accepted[name])]
-    changed = {name: accepted[name] for name in accepted if name not in added}
     lines = [f"## {subject}", "", reason, ""]
     if added:
         lines += [f"New results ({len(added)}): {join_names(added)}.", ""]
@@ -41,10 +43,6 @@ def write_entry(
         if moved:
             lines += [f"{kind.capitalize()} that moved:", "", *moved, ""]
     return "\n".join(lines)
-
-
-def is_added(differences: Sequence[Difference]) -> bool:
-    return all(difference.old == ABSENT for difference in differences)
 
 
 def list_differences(kind: Kind, changed: Differences) -> list[str]:
@@ -58,7 +56,7 @@ def list_differences(kind: Kind, changed: Differences) -> list[str]:
             if is_headline(difference):
                 headlines.append(f"- {name}: {difference}")
             else:
-                families[title_of(difference)].append((name, difference))
+                families[find_title(difference)].append((name, difference))
     lines = [*headlines]
     for title, family in families.items():
         lines.append(write_family(title, family))
@@ -74,17 +72,17 @@ def is_headline(difference: Difference) -> bool:
     return last in HEADLINES and len(things) <= 1
 
 
-def title_of(difference: Difference) -> str:
+def find_title(difference: Difference) -> str:
     """Under what it is counted: a number by what it is, words by themselves."""
     if difference.kind == NUMBERS:
-        return family_of(difference.name)
+        return find_family(difference.name)
     return shorten(difference.bare or difference.change)
 
 
 def write_family(title: str, family: Family) -> str:
     """How often something differs and where, with the first as an example."""
     results = list(dict.fromkeys(name for name, _ in family))
-    places = dict.fromkeys(family_of(difference.name) for _, difference in family)
+    places = dict.fromkeys(find_family(difference.name) for _, difference in family)
     example = family[0][1]
     where = f"{len(results)} results ({join_names(results)})"
     if example.kind == NUMBERS:

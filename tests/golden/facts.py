@@ -22,6 +22,8 @@ SHORT = 64
 """An array with at most this many numbers is kept as text."""
 DIGITS_OF_DIGESTS = 6
 """Fewer than `DIGITS`: a digest has no tolerance, and no bit may move a rounding."""
+OFF_TIES = 1 + 1e-8 / 3
+"""What numbers are multiplied by before that: 12345.65 lies where bits would decide."""
 SEPARATOR = " | "
 IDENTITIES = (
     *("repetition", "kind", "attribute", "utility", "measure", "criterion", "column"),
@@ -41,48 +43,60 @@ def flatten(value: Any, name: str = "") -> Facts:
     {'p_value': 0.5, 'cuts': [0.1, 0.5]}
     >>> flatten({"repetitions": [{"repetition": 1, "p_value": 0.5}]})
     {'repetition 1 | p_value': 0.5}
+    >>> flatten({"corrections": [{"why": "weights", "group": "men"}]})
+    {'correction men, weights': True}
+    >>> flatten({"notes": [{"name": "a", "rows": 1}, {"rows": 2}]})
+    {'note 1 | name': 'a', 'note 1 | rows': 1, 'note 2 | rows': 2}
     """
     facts: Facts = {}
-    for key, part in _parts(value, name):
+    for key, part in _list_parts(value, name):
+        found = {key: part}
         if isinstance(part, Mapping) or _is_list_of_records(part):
-            facts |= flatten(part, key)
-        elif not _is_nothing(part):
-            facts[key] = part
+            found = flatten(part, key)
+        elif _is_nothing(part):
+            continue
+        if facts.keys() & found.keys():
+            raise ValueError(f"two facts are called '{key}'")
+        facts |= found
     return facts
 
 
-def _parts(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+def _list_parts(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """The parts of a mapping, or of a list of records, with their names."""
     if isinstance(value, Mapping):
         for key, part in value.items():
-            yield _join(name, str(key)), part
+            yield _join_names(name, str(key)), part
         return
-    identities = _identities(value)
     *before, container = name.split(SEPARATOR)
     singular = SINGULARS.get(container, container.removesuffix("s"))
-    for record, identity in zip(value, identities, strict=True):
-        rest = record
-        if isinstance(record, Mapping):
-            rest = {key: part for key, part in record.items() if key not in IDENTITIES}
+    for identity, rest in _name_records(value):
         yield SEPARATOR.join([*before, f"{singular} {identity}"]), rest
 
 
-def _identities(records: Sequence[Any]) -> list[str]:
-    """What tells the records of a list apart: their names or, failing that, numbers."""
-    numbers = [str(number) for number, _ in enumerate(records, start=1)]
-    if not all(isinstance(record, Mapping) for record in records):
-        return numbers
-    names = []
-    for record in records:
-        values = [record.get(key) for key in IDENTITIES]
-        names.append(
-            ", ".join(str(value) for value in values if not _is_nothing(value))
-        )
+def _name_records(records: Sequence[Any]) -> list[tuple[str, Any]]:
+    """What tells each record of a list apart, and the rest of it.
+
+    Records are told apart by their names or, where some have none, by numbers. Of a
+    record that has nothing but a name it is a fact that it is there.
+    """
+    names = [_read_name(record) for record in records]
     if not all(names):
-        return numbers
-    if len(set(names)) == len(names):
-        return names
-    return [f"{number}, {name}" for number, name in zip(numbers, names, strict=True)]
+        return [(str(number), record) for number, record in enumerate(records, start=1)]
+    if len(set(names)) < len(names):
+        names = [f"{number}, {name}" for number, name in enumerate(names, start=1)]
+    return list(zip(names, map(_drop_name, records), strict=True))
+
+
+def _read_name(record: Any) -> str:
+    if not isinstance(record, Mapping):
+        return ""
+    values = [record.get(key) for key in IDENTITIES]
+    return ", ".join(str(value) for value in values if not _is_nothing(value))
+
+
+def _drop_name(record: Mapping[str, Any]) -> Any:
+    rest = {key: value for key, value in record.items() if key not in IDENTITIES}
+    return rest or True
 
 
 def _is_list_of_records(value: Any) -> bool:
@@ -95,7 +109,7 @@ def _is_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, list | tuple | str) and len(value) == 0)
 
 
-def _join(name: str, key: str) -> str:
+def _join_names(name: str, key: str) -> str:
     return f"{name}{SEPARATOR}{key}" if name else key
 
 
@@ -107,25 +121,26 @@ def describe_array(values: NDArray[Any]) -> Facts:
     """
     shape = " x ".join(map(str, values.shape))
     if values.size <= SHORT:
-        return {"shape": shape, "values": [plain(value) for value in values.ravel()]}
-    digest = blake2b(_digestible(values), digest_size=8).hexdigest()
+        return {"shape": shape, "values": [to_plain(value) for value in values.ravel()]}
+    digest = blake2b(_write_digestible(values), digest_size=8).hexdigest()
     return {
         "shape": shape,
         "digest": digest,
         "sum": math.fsum(values.ravel().tolist()),
-        "least": plain(values.min()),
-        "most": plain(values.max()),
+        "least": to_plain(values.min()),
+        "most": to_plain(values.max()),
     }
 
 
-def _digestible(values: NDArray[Any]) -> bytes:
+def _write_digestible(values: NDArray[Any]) -> bytes:
     if np.array_equal(values, np.round(values)):
         return values.astype(np.int64).tobytes()
-    texts = [f"{value:.{DIGITS_OF_DIGESTS - 1}e}" for value in values.ravel().tolist()]
+    numbers = (values * OFF_TIES).ravel().tolist()
+    texts = [f"{number:.{DIGITS_OF_DIGESTS - 1}e}" for number in numbers]
     return " ".join(texts).encode()
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """A value of NumPy's as Python's own."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -139,12 +154,12 @@ def write_value(value: Any) -> str:
     >>> write_value(0.1 + 0.2), write_value("yes"), write_value([1, 2e-15])
     ('0.3', '"yes"', '[1, 0.0]')
     """
-    return json.dumps(_rounded(plain(value)), ensure_ascii=False)
+    return json.dumps(_round(to_plain(value)), ensure_ascii=False)
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_rounded(plain(item)) for item in value]
+        return [_round(to_plain(item)) for item in value]
     if not isinstance(value, float) or not math.isfinite(value):
         return value
     return 0.0 if abs(value) < NOISE else float(f"{value:.{DIGITS}g}")
@@ -158,7 +173,7 @@ def agrees(stored: Any, new: Any) -> bool:
     >>> agrees(0.3333333333, 0.3333333334), agrees(3, 4), agrees(True, 1)
     (False, False, False)
     """
-    new = plain(new)
+    new = to_plain(new)
     if isinstance(stored, list) and isinstance(new, list | tuple):
         if len(stored) != len(new):
             return False
@@ -194,10 +209,10 @@ def describe_fact(name: str) -> str:
     return " of ".join(reversed(parts))
 
 
-def family_of(name: str) -> str:
+def find_family(name: str) -> str:
     """The name that a fact shares with those of other repetitions, groups and blocks.
 
-    >>> family_of("repetition 3 | component accuracy, calibration, men | p_value")
+    >>> find_family("repetition 3 | component accuracy, calibration, men | p_value")
     'p of component of repetition'
     """
     parts = [re.split(r" (?=\d|.*,)", part)[0] for part in name.split(SEPARATOR)]

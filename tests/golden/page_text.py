@@ -60,12 +60,12 @@ class _PageText(HTMLParser):
         self.line = ""
 
 
-def text_of_page(html: str) -> str:
+def read_page(html: str) -> str:
     """What a reader sees of a page.
 
     A picture that stands there twice, for wide and narrow screens, is kept once.
 
-    >>> text_of_page("<h1>Yes</h1><style>p {}</style><p>p is <b>.01</b>.</p>")
+    >>> read_page("<h1>Yes</h1><style>p {}</style><p>p is <b>.01</b>.</p>")
     'Yes\\np is .01.'
     """
     page = _PageText()

@@ -12,7 +12,7 @@ import polars as pl
 
 import improvable
 from golden.facts import Facts, describe_array, flatten, write_value
-from golden.page_text import text_of_page
+from golden.page_text import read_page
 from golden.room import CommandRun
 from improvable.procedure.monitor import Monitoring
 from improvable.results.comparison import CENSUS
@@ -52,9 +52,9 @@ def snapshot_result(
     With `rows`, also whom the algorithm of `refit` selects of them; with `about`, in
     its words.
     """
-    facts = facts_of_result(result)
+    facts = collect_facts(result)
     for repetition in result.repetitions:
-        arrays = arrays_of_repetition(repetition)
+        arrays = describe_arrays(repetition)
         facts |= flatten(arrays, f"repetition {repetition.repetition} | arrays")
     if isinstance(result, improvable.Audit):
         census = {name: describe_array(getattr(result.census, name)) for name in CENSUS}
@@ -64,27 +64,27 @@ def snapshot_result(
             facts |= flatten(describe_array(decisions), "refit | decisions")
     texts = {
         "terminal": result.summary(verbose=True, about=about),
-        "report": report_of(result, about),
+        "report": read_report(result, about),
     }
-    return Snapshot(facts, {name: steady_text(text) for name, text in texts.items()})
+    return Snapshot(facts, {name: normalize_text(text) for name, text in texts.items()})
 
 
-def facts_of_result(result: improvable.Audit | improvable.Comparison) -> Facts:
+def collect_facts(result: improvable.Audit | improvable.Comparison) -> Facts:
     stated = result.to_dict()
     hypotheses = {
         "null_hypothesis": result.null_hypothesis,
         "alternative_hypothesis": result.alternative_hypothesis,
     }
-    return named_facts(stated) | hypotheses
+    return name_facts(stated) | hypotheses
 
 
-def named_facts(stated: dict[str, Any]) -> Facts:
+def name_facts(stated: dict[str, Any]) -> Facts:
     """Facts of a result's plain data, with each caution under its kind."""
     stated = dict(stated)
     kinds = stated.pop("caution_kinds", [])
     warnings = stated.pop("warnings", [])
     beside = stated.pop("verdict_warnings", [])
-    facts = without_left_out(flatten(stated))
+    facts = drop_left_out(flatten(stated))
     facts["cautions"] = len(warnings)
     kinds = kinds or [str(number) for number, _ in enumerate(warnings, start=1)]
     for number, (kind, text) in enumerate(zip(kinds, warnings, strict=True), start=1):
@@ -96,7 +96,7 @@ def named_facts(stated: dict[str, Any]) -> Facts:
     return facts
 
 
-def without_left_out(facts: Facts) -> Facts:
+def drop_left_out(facts: Facts) -> Facts:
     below = tuple(f"{name} | " for name in LEFT_OUT)
     return {
         name: value
@@ -105,22 +105,22 @@ def without_left_out(facts: Facts) -> Facts:
     }
 
 
-def arrays_of_repetition(repetition: improvable.Comparison) -> dict[str, Facts]:
+def describe_arrays(repetition: improvable.Comparison) -> dict[str, Facts]:
     arrays = {name: getattr(repetition.evidence, name) for name in ARRAYS}
     arrays |= {name: getattr(repetition.census, name) for name in CENSUS}
     return {name: describe_array(values) for name, values in arrays.items()}
 
 
-def report_of(
+def read_report(
     result: improvable.Audit | improvable.Comparison, about: improvable.About | None
 ) -> str:
     """The text of the report as a page, written into the current folder."""
     page = Path("report.html")
     result.report(page, about)
-    return text_of_page(page.read_text(encoding="utf-8"))
+    return read_page(page.read_text(encoding="utf-8"))
 
 
-def steady_text(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text without what differs between releases and processors.
 
     Numbers have ten digits at most, rounding errors are zero, and lines end without
@@ -128,11 +128,11 @@ def steady_text(text: str) -> str:
     """
     for pattern, instead in CHANGING.items():
         text = re.sub(pattern, instead, text)
-    text = FROM_BITS.sub(steady_numeral, text)
+    text = FROM_BITS.sub(normalize_numeral, text)
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
-def steady_numeral(numeral: re.Match[str]) -> str:
+def normalize_numeral(numeral: re.Match[str]) -> str:
     return write_value(float(numeral[0])).removesuffix(".0")
 
 
@@ -148,12 +148,12 @@ def snapshot_plan(plan: PowerPlan) -> Snapshot:
     facts |= {f"rows for power, {size['scheme']}": size for size in sizes}
     facts |= {"basis": dict(enumerate(plan.basis, start=1))}
     facts |= {"warnings": list(plan.cautions)}
-    return Snapshot(named_facts(facts))
+    return Snapshot(name_facts(facts))
 
 
 def snapshot_monitoring(monitoring: Monitoring) -> Snapshot:
     """What rows that arrived say, and the path of every bet."""
-    facts = named_facts(monitoring.to_dict())
+    facts = name_facts(monitoring.to_dict())
     for name, wealth in monitoring.wealths.items():
         facts |= flatten(describe_array(wealth.logs), f"condition {name} | log_wealths")
         facts |= flatten(describe_array(wealth.rows), f"condition {name} | rows")
@@ -168,21 +168,21 @@ def snapshot_commands(runs: list[CommandRun], files: tuple[str, ...] = ()) -> Sn
         facts[f"command {number} | line"] = command.line
         facts[f"command {number} | exit_status"] = command.status
         for stream in ("output", "errors"):
-            text = steady_text(getattr(command, stream))
+            text = normalize_text(getattr(command, stream))
             if text:
                 texts[f"{stream} of command {number}"] = text
     for name in filter(os.path.exists, files):  # one that failed wrote none
         text = Path(name).read_text(encoding="utf-8")
         if name.endswith(".json"):
-            facts |= prefixed(named_facts(json.loads(text)), name)
+            facts |= add_prefix(name_facts(json.loads(text)), name)
         elif name.endswith(".html"):
-            texts[name] = steady_text(text_of_page(text))
+            texts[name] = normalize_text(read_page(text))
         else:
-            texts[name] = steady_text(text)
+            texts[name] = normalize_text(text)
     return Snapshot(facts, texts)
 
 
-def prefixed(facts: Facts, name: str) -> Facts:
+def add_prefix(facts: Facts, name: str) -> Facts:
     return {f"{name} | {fact}": value for fact, value in facts.items()}
 
 

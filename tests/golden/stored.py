@@ -17,10 +17,10 @@ MARK = "=== "
 FACTS = "facts"
 
 
-def path_of(name: str) -> Path:
+def find_path(name: str) -> Path:
     """Where a golden result is stored.
 
-    >>> path_of("loans, aim:boosting, split").name
+    >>> find_path("loans, aim:boosting, split").name
     'loans-aim-boosting-split.txt'
     """
     return FOLDER / f"{re.sub('[^a-z0-9.]+', '-', name.lower()).strip('-')}.txt"
@@ -28,7 +28,7 @@ def path_of(name: str) -> Path:
 
 def read_stored(name: str) -> Snapshot:
     """A stored result; an empty one where there is none."""
-    path = path_of(name)
+    path = find_path(name)
     if not path.exists():
         return Snapshot({})
     return parse_stored(path.read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ def read_stored(name: str) -> Snapshot:
 
 def list_stale(names: Iterable[str]) -> list[Path]:
     """Stored results that none of these entries makes."""
-    expected = {path_of(name) for name in names}
+    expected = {find_path(name) for name in names}
     return sorted(path for path in FOLDER.glob("*.txt") if path not in expected)
 
 
@@ -73,7 +73,7 @@ def format_facts(facts: Facts) -> list[str]:
     ['p_value = 0.5', 'gap = {"low": 0.1, "high": 0.3333333333}']
     """
     lines: list[str] = []
-    for thing, names in groupby(facts, key=thing_of):
+    for thing, names in groupby(facts, key=find_thing):
         if not thing:
             lines += [f"{name} = {write_value(facts[name])}" for name in names]
             continue
@@ -86,11 +86,11 @@ def format_facts(facts: Facts) -> list[str]:
     return lines
 
 
-def thing_of(name: str) -> str:
+def find_thing(name: str) -> str:
     """What a fact is of: all of its name but the last part."""
     return name.rpartition(SEPARATOR)[0]
 
 
 def write_stored(name: str, snapshot: Snapshot) -> None:
     FOLDER.mkdir(exist_ok=True)
-    path_of(name).write_text(format_stored(snapshot), encoding="utf-8")
+    find_path(name).write_text(format_stored(snapshot), encoding="utf-8")

@@ -8,7 +8,7 @@ import polars as pl
 import improvable
 from golden.audits import LOANS as AUDITED_LOANS
 from golden.audits import VISITS as AUDITED_VISITS
-from golden.audits import MakeSnapshot, small_test
+from golden.audits import MakeSnapshot, make_test
 from golden.room import Room
 from golden.samples import loans, visits
 from golden.snapshots import Snapshot, snapshot_monitoring, snapshot_plan
@@ -59,7 +59,7 @@ STUDIES["plan, assumptions, split"] = partial(
 
 def monitor_loans(rows: int, candidate: str, room: Room) -> Snapshot:
     """An audit of past loans, then bets on later ones in the order of their arrival."""
-    settings = AUDITED_LOANS | {"test": small_test(repetitions=1)}
+    settings = AUDITED_LOANS | {"test": make_test(repetitions=1)}
     audit = improvable.audit(room.arrange(loans()), n_jobs=room.workers, **settings)
     later = loans(rows, seed=31).with_columns(loan=pl.col("loan") + 100_000)
     return snapshot_monitoring(improvable.monitor(audit, later, candidate=candidate))

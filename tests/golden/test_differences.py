@@ -216,5 +216,15 @@ def test_an_accepted_change_is_stored_and_written_down(
         *("New results (1): new.", "", "Removed results (1): gone.", ""),
         *("Numbers that moved:", "", "- loans: p: 0.01 → 0.03"),
     ]
+    now["loans"] = Snapshot(now["loans"].facts | {"rows": 9}, now["loans"].texts)
+    assert accept(now, [NUMBERS], "Rows", "A fact comes.", page) == []
+    entry = page.read_text().split("\n## ")[1]
+    assert entry.splitlines()[4:] == [
+        *(
+            "Numbers that moved:",
+            "",
+            "- rows: 1 in 1 results (loans), such as (none) → 9",
+        )
+    ]
     assert accept(now, [NUMBERS], "Nothing", "Nothing.", page) == []
     assert "Nothing" not in page.read_text()

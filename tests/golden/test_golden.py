@@ -12,7 +12,7 @@ from golden.changes import put_headlines_first
 from golden.corpus import CORPUS, make_result
 from golden.differences import compare
 from golden.room import Room
-from golden.stored import list_stale, path_of, read_stored
+from golden.stored import find_path, list_stale, read_stored
 from improvable.algorithms.rules import FAMILIES
 
 MOST_LINES = 20
@@ -61,7 +61,7 @@ def describe_differences(name: str, room: Room) -> str:
 
 @pytest.mark.parametrize("name", CORPUS)
 def test_golden(name: str) -> None:
-    assert path_of(name).exists(), f"{name} is not stored yet; see CONTRIBUTING.md"
+    assert find_path(name).exists(), f"{name} is not stored yet; see CONTRIBUTING.md"
     room = choose_room(name)
     text = describe_differences(name, room)
     if text and not describe_differences(name, Room()):
@@ -94,4 +94,4 @@ def test_no_stored_result_is_without_an_entry() -> None:
 
 
 def test_names_are_told_apart_as_files() -> None:
-    assert len({path_of(name) for name in CORPUS}) == len(CORPUS)
+    assert len({find_path(name) for name in CORPUS}) == len(CORPUS)
