@@ -84,7 +84,8 @@ def write_family(title: str, family: Family) -> str:
     results = list(dict.fromkeys(name for name, _ in family))
     places = dict.fromkeys(find_family(difference.name) for _, difference in family)
     example = family[0][1]
-    where = f"{len(results)} results ({join_names(results)})"
+    plural = "s" if len(results) > 1 else ""
+    where = f"{len(results)} result{plural} ({join_names(results)})"
     if example.kind == NUMBERS:
         return f"- {title}: {len(family)} in {where}, such as {example.change}"
     return f"- {title}: {', '.join(places)} of {where}, such as {example.change}"

@@ -223,7 +223,7 @@ def test_an_accepted_change_is_stored_and_written_down(
         *(
             "Numbers that moved:",
             "",
-            "- rows: 1 in 1 results (loans), such as (none) → 9",
+            "- rows: 1 in 1 result (loans), such as (none) → 9",
         )
     ]
     assert accept(now, [NUMBERS], "Nothing", "Nothing.", page) == []
