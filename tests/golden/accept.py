@@ -119,7 +119,7 @@ def main() -> int:
         return 1 if differing or list_stale(now) else 0
     remaining = accept(now, options.kinds, options.subject, options.reason)
     if remaining:
-        print(f"{len(remaining)} results still differ; make golden says how.")
+        print(f"Still differ: {len(remaining)} of {len(CORPUS)}; make golden says how.")
     return 1 if remaining else 0
 
 
