@@ -1,8 +1,9 @@
 """Entries of `CHANGES.md`: what an accepted change moved, in Markdown.
 
-Verdicts, p-values of results and repetitions, counts of cautions and exit statuses are
-listed one by one. Other numbers are counted by what they are, and words are listed once
-for all results that have them; the diff of the stored files shows each.
+Every verdict is listed, and p-values of results and repetitions, counts of cautions and
+exit statuses are as long as they are few. Other numbers are counted by what they are,
+and words are listed once for all results that have them; the diff of the stored files
+shows each.
 """
 
 from collections import defaultdict
@@ -11,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from golden.differences import KINDS, NUMBERS, Difference, Kind, shorten
 from golden.facts import SEPARATOR, find_family
 
-HEADLINES = ("reject", "p_value", "cautions", "exit_status")
+VERDICT = "reject"
+HEADLINES = (VERDICT, "p_value", "cautions", "exit_status")
 MOST_NAMES = 6  # results that a line names
-MOST_LINES = 40  # lines of one kind
+MOST_LINES = 40  # headlines, and as many families; verdicts are never cut
 
 Differences = Mapping[str, Sequence[Difference]]
 """The differences of each result, by its name."""
@@ -46,24 +48,28 @@ def write_entry(
 
 
 def list_differences(kind: Kind, changed: Differences) -> list[str]:
-    """Lines about all differences of a kind, headlines first."""
+    """Lines about all differences of a kind: verdicts, headlines, then families."""
+    verdicts: list[str] = []
     headlines: list[str] = []
     families: dict[str, Family] = defaultdict(list)
     for name, differences in changed.items():
         for difference in differences:
             if difference.kind != kind:
                 continue
-            if is_headline(difference):
-                headlines.append(f"- {name}: {difference}")
-            else:
+            if not is_headline(difference):
                 families[find_title(difference)].append((name, difference))
-    lines = [*headlines]
-    for title, family in families.items():
-        lines.append(write_family(title, family))
+            elif difference.name.endswith(VERDICT):
+                verdicts.append(f"- {name}: {difference}")
+            else:
+                headlines.append(f"- {name}: {difference}")
+    counts = [write_family(title, family) for title, family in families.items()]
+    return [*verdicts, *cut(headlines), *cut(counts)]
+
+
+def cut(lines: list[str]) -> list[str]:
+    """The first lines of a long list, and how many follow."""
     hidden = len(lines) - MOST_LINES
-    if hidden > 0:
-        return [*lines[:MOST_LINES], f"- and {hidden} more lines"]
-    return lines
+    return [*lines[:MOST_LINES], f"- and {hidden} more"] if hidden > 0 else lines
 
 
 def is_headline(difference: Difference) -> bool:

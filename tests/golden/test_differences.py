@@ -8,7 +8,8 @@ import pytest
 
 from golden import stored
 from golden.accept import accept
-from golden.differences import NUMBERS, WORDS, compare, merge
+from golden.changes import MOST_LINES, write_entry
+from golden.differences import NUMBERS, WORDS, Difference, compare, merge
 from golden.facts import DIGITS, agrees
 from golden.snapshots import Snapshot
 from golden.stored import read_stored, write_stored
@@ -182,6 +183,23 @@ def test_a_stored_result_is_read_as_it_was_written(
     assert read_stored("a, result") == replace(
         snapshot, facts=facts | {"p_value": 0.3333333333}
     )
+
+
+def test_a_long_entry_has_every_verdict_and_every_family() -> None:
+    changed = {
+        f"result {number}": [
+            Difference(NUMBERS, "reject", "true", "false"),
+            Difference(NUMBERS, "repetition 1 | p_value", "0.01", "0.03"),
+            Difference(NUMBERS, "estimate gap | low", "0.1", "0.2"),
+        ]
+        for number in range(100)
+    }
+    lines = write_entry("Subject", "Reason", changed).splitlines()
+    verdicts = [line for line in lines if "reject: true → false" in line]
+    p_values = [line for line in lines if "p of repetition 1" in line]
+    assert (len(verdicts), len(p_values)) == (100, MOST_LINES)
+    assert "- and 60 more" in lines
+    assert any("low of estimate gap: 100 in 100 results" in line for line in lines)
 
 
 def test_an_accepted_change_is_stored_and_written_down(
