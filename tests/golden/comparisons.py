@@ -137,6 +137,35 @@ add(
     ),
 )
 
+# Rows that outweigh others ----------------------------------------------------------
+
+
+def loans_with_extremes() -> pl.DataFrame:
+    """A loan with nearly all the weight of women, a large cluster, rare defaults."""
+    number = pl.int_range(pl.len())
+    heaviest = number == loans()["sex"].to_list().index("women")
+    return loans().with_columns(
+        heavy=pl.when(heaviest).then(8_000).otherwise("weight"),
+        branch=pl.when(number < 200).then(0).otherwise(number // 3),
+        default=((pl.col("repaid") == 0) & (number % 20 == 0)).cast(pl.Int64),
+        stake=(pl.col("debt").abs() * 10).exp().clip(upper_bound=1e8).round(0),
+    )
+
+
+def add_extreme(name: str, **changes: Any) -> None:
+    add(name, loans_with_extremes, LOANS, **changes)
+
+
+add_extreme("fixed candidate, one heavy row", **RATE, weight="heavy")
+add_extreme("fixed candidate, one large cluster", **RATE, cluster="branch")
+add_extreme(
+    "fixed candidate, rare events",
+    outcome="default",
+    claim=Claim(selection="burden"),
+    read=Read(direction="as stated"),
+)
+add_extreme("fixed candidate, long tails", outcome="stake")
+
 # Ties and odd candidates ------------------------------------------------------------
 
 
