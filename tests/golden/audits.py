@@ -18,6 +18,7 @@ import improvable
 from golden.room import Room
 from golden.samples import (
     MEASURES,
+    coarse_loans,
     declined_loans,
     few_loans,
     loans,
@@ -101,7 +102,7 @@ class LeastDebt:
         return lambda rows: rows["debt"] < cutoff
 
 
-COARSE = ("income_band", "debt_band")  # few distinct rows: small integer programs
+BANDS = ("income_band", "debt_band")
 RULES: dict[str, dict[str, Any]] = {
     "linear": {"rule": "linear"},
     "lasso": {"rule": "lasso"},
@@ -111,15 +112,6 @@ RULES: dict[str, dict[str, Any]] = {
     "boosting": {"rule": "boosting"},
     "aim": {"rule": "aim"},
     "aim of boosting": {"rule": "aim:boosting"},
-    "linear program": {"rule": "linear_program:nodes=3", "features": COARSE},
-    "fairest linear program": {
-        "rule": "linear_program:fairest:nodes=3",
-        "features": COARSE,
-    },
-    "most accurate linear program": {
-        "rule": "linear_program:most_accurate:women:nodes=3",
-        "features": COARSE,
-    },
     "blend": {
         "rule": "blend:0.5:linear",
         "status_quo": improvable.threshold("score", capacity=0.5),
@@ -129,10 +121,20 @@ RULES: dict[str, dict[str, Any]] = {
     "estimator": {"rule": LogisticRegression(C=0.5)},
     "trees": {"rule": ExtraTreesClassifier(12, max_depth=4, random_state=0)},
 }
-for rule_name, rule_settings in RULES.items():
-    for scheme in ("forward", "split"):
-        changes = {"test": make_test(scheme=scheme)} | rule_settings
-        add_loans(f"loans, {rule_name}, {scheme}", **changes)
+PROGRAMS: dict[str, dict[str, Any]] = {
+    "linear program": {"rule": "linear_program", "features": BANDS},
+    "most accurate linear program": {
+        "rule": "linear_program:most_accurate:women",
+        "features": BANDS,
+    },
+}
+for scheme in ("forward", "split"):
+    test = make_test(scheme=scheme)
+    for rule_name, rule_settings in RULES.items():
+        add_loans(f"loans, {rule_name}, {scheme}", test=test, **rule_settings)
+    for rule_name, rule_settings in PROGRAMS.items():
+        name = f"loans, {rule_name}, {scheme}"
+        add(name, coarse_loans, LOANS, test=test, **rule_settings)
 add_loans("loans, own rule, forward", rule=LeastDebt(), test=make_test(repetitions=7))
 add_loans("loans, own rule, split", rule=LeastDebt(), test=BY_SPLIT)
 
@@ -311,10 +313,12 @@ add_loans(
     rule="aim",
     constraints=Constraints(selection_gap=0.05),
 )
-add_loans(
+add(
     "loans, close selection rates, linear program",
+    rows=coarse_loans,
+    base=LOANS,
     constraints=Constraints(selection_gap=0.05),
-    **RULES["linear program"],
+    **PROGRAMS["linear program"],
 )
 
 # How files are written, and whose audit it is ---------------------------------------

@@ -186,7 +186,16 @@ add_loans(
     status_quo=improvable.threshold("rating", capacity=0.3),
     candidate=improvable.threshold("income_band", capacity=0.3),
 )
-add_loans("the status quo beside itself", **RATE, candidate="approved")
+
+
+def run_identical(room: Room) -> Snapshot:
+    """The status quo beside itself: last bits are its eigenvalue, a verbose line."""
+    settings = LOANS | RATE | {"candidate": "approved"}
+    result = improvable.compare(room.arrange(loans()), n_jobs=room.workers, **settings)
+    return snapshot_result(result, verbose=False)
+
+
+COMPARISONS["the status quo beside itself"] = run_identical
 
 
 def add_odd(name: str, **changes: Any) -> None:

@@ -142,6 +142,12 @@ def worded_loans() -> pl.DataFrame:
     )
 
 
+def coarse_loans() -> pl.DataFrame:
+    """Loans of which few differ, so that integer programs end before any limit."""
+    bands = pl.col("income_band", "debt_band").clip(-1, 1)
+    return loans().with_columns(bands)
+
+
 def few_loans() -> pl.DataFrame:
     """So few that the first block of a repetition must grow."""
     return loans().head(260)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from golden.audits import RULES
+from golden.audits import PROGRAMS, RULES
 from golden.changes import put_headlines_first
 from golden.corpus import CORPUS, make_result
 from golden.differences import compare
@@ -85,7 +85,8 @@ def test_mixed_columns_give_the_same_result(frame: str) -> None:
 
 
 def test_every_rule_is_there_by_both_schemes() -> None:
-    names = {str(settings["rule"]).partition(":")[0] for settings in RULES.values()}
+    rules = [settings["rule"] for settings in (RULES | PROGRAMS).values()]
+    names = {str(rule).partition(":")[0] for rule in rules}
     assert set(FAMILIES) - REPLACED <= names
 
 
