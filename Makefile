@@ -46,7 +46,7 @@ accept: $(DEV)
 # All that `.ci/run` needs: with --jobs=3, pip fills the environment and builds Spark while apt installs.
 everything: $(ENGINES) system
 
-# Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
+# Real Dask, Spark and DuckDB on this machine. Spark needs Java; where there is none its tests fail and say so.
 engines: java $(ENGINES)
 
 # One process: a second one would start a second Java, and import everything again.

@@ -74,9 +74,9 @@ def in_parallel(
 ) -> None:
     """Run jobs on joblib's current backend, threads unless the caller chose another.
 
-    `take` gets results in order as they are ready, or all at once from a backend that
-    cannot stream (Ray's). Of several errors, that of the first job is raised, whichever
-    came first.
+    `take` gets results in order as they are ready, or all at once from a registered
+    backend that cannot stream. Of several errors, that of the first job is raised,
+    whichever came first.
     """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
