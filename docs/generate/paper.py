@@ -33,12 +33,15 @@ class Element:
         at the repository's root.
     command
         The command, and its option if one decides; or `make replicate`.
+    page
+        The link to a page, where words answer it and no function.
     """
 
     name: str
     says: str
     functions: tuple[str, ...]
     command: str = ""
+    page: str = ""
 
 
 AUDIT, COMPARE, FRONTIER = (
@@ -69,7 +72,10 @@ ELEMENTS = (
     ),
     Element("Remark 2", "one-sided fairness", (AUDIT,), "audit --protected"),
     Element(
-        "Remark 3", "social welfare", ("inference.diagnostics.welfare",), "audit --json"
+        "Remark 3",
+        "criteria of welfare",
+        (),
+        page="[what a verdict implies](guarantees.md#welfare)",
     ),
     Element(
         "Example 1",
@@ -128,8 +134,8 @@ ELEMENTS = (
     Element(
         "Assumption 3",
         "the statistics have a variance",
-        ("inference.diagnostics.smallest_eigenvalues",),
-        "compare --json",
+        ("inference.test.assess",),
+        "compare",
     ),
     Element(
         "Theorem 1", "one comparison keeps its level", (COMPARE,), "compare --alpha"
@@ -305,7 +311,7 @@ ELEMENTS = (
         (PROGRAM,),
         "audit --rule",
     ),
-    Element("Appendix G", "the legal framework", (), ""),
+    Element("Appendix G", "the legal framework", (), page="[the legal page](law.md)"),
     Element("Appendix H.1", "other selection rules", (REPLICATE,), MAKE),
     Element(
         "Appendix H.2",
@@ -359,10 +365,8 @@ def table() -> str:
         "|---|---|---|---|---|",
     ]
     for element in ELEMENTS:
-        here = (
-            ", ".join(f"`{name}`" for name in element.functions)
-            or "[the legal page](law.md)"
-        )
+        functions = ", ".join(f"`{name}`" for name in element.functions)
+        here = functions or element.page
         words = (
             element.command
             if element.command in ("", MAKE)

@@ -26,9 +26,7 @@ TABLES = {
     "interval": "Each entry of `intervals`",
     "disparity": "`disparity`, and each entry of `disparities`",
     "diagnostics": "`diagnostics`",
-    "eigenvalues": "Each entry of `eigenvalues`",
     "candidate_gap": "Each entry of `candidate_gaps`",
-    "welfare": "Each entry of `welfare`",
     "selection_rate": "Each entry of `selection_rates`",
     "utility": "Each entry of `accuracy_utilities` and `fairness_utilities`",
 }

@@ -30,7 +30,6 @@ PLAIN = {
     bool: "boolean",
     types.NoneType: "null",
 }
-NAMES = {"DiagnosticFacts": "diagnostics", "EigenvalueFacts": "eigenvalues"}
 SELDOM = {"asked_again"}
 """Keys that not every audit has."""
 HEAD = {
@@ -94,10 +93,8 @@ def _definitions() -> dict[str, dict[str, Any]]:
 
 
 def _name(kind: type) -> str:
-    plain = (
-        NAMES.get(kind.__name__)
-        or re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__.removesuffix("Facts")).lower()
-    )
+    words = kind.__name__.removesuffix("Facts")
+    plain = re.sub(r"(?<!^)(?=[A-Z])", "_", words).lower()
     return "protocol_declared" if plain == "protocol" else plain
 
 

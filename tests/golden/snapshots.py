@@ -46,7 +46,6 @@ def snapshot_result(
     result: improvable.Audit | improvable.Comparison,
     rows: pl.DataFrame | None = None,
     about: improvable.About | None = None,
-    verbose: bool = True,
 ) -> Snapshot:
     """Everything that an audit or a comparison says.
 
@@ -64,7 +63,7 @@ def snapshot_result(
             decisions = np.asarray(result.refit().decide(rows))
             facts |= flatten(describe_array(decisions), "refit | decisions")
     texts = {
-        "terminal": result.summary(verbose=verbose, about=about),
+        "terminal": result.summary(verbose=True, about=about),
         "report": read_report(result, about),
     }
     return Snapshot(facts, {name: normalize_text(text) for name, text in texts.items()})

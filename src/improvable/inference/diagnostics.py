@@ -1,8 +1,8 @@
-"""What the paper's theory assumes and implies, estimated: Assumption 3, Theorem 2,
-Remark 3, and who is selected.
+"""What the paper's theory assumes, estimated: Theorem 2's distance of the gap from
+zero, who is selected, and how many rows the two algorithms treat differently.
 
-None of these numbers decides a test. They say whether its conditions hold, and what
-else the two algorithms differ in.
+None of these numbers decides a test. They say whether its conditions hold, and whom
+the two algorithms treat differently.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,6 @@ from improvable.inference.components import gaps
 from improvable.inference.evidence import Evidence, members
 from improvable.inference.influence import effective_units, sum_loads
 from improvable.inference.moments import Moments, loads_of_moments
-from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utility import Selection
 
@@ -41,63 +40,6 @@ NEAR_ZERO = 2.0
 KINDS = ("both", "only_status_quo", "only_candidate", "neither")
 # whole numbers whose sum stays below this are added without rounding as they are
 WHOLE = 2**53
-
-
-@dataclass(frozen=True)
-class Eigenvalues:
-    """Smallest eigenvalues of the covariance of rows' contributions, and of their
-    correlation (Assumption 3).
-    """
-
-    covariance: float
-    correlation: float
-
-
-def smallest_eigenvalues(evidence: Evidence, units: int) -> Eigenvalues:
-    """Assumption 3: how far the utilities are from a mixture that does not vary.
-
-    A row contributes (u - U w) / E[w] to its group's utility under each algorithm. The
-    sum of these over a bootstrap draw of n rows, or clusters, which are the `units`,
-    varies n times as much as the contribution of one, so that the draws give the
-    covariance. The smallest over all attributes; zeros where a utility does not vary or
-    is undefined in some draw.
-    """
-    lowest = []
-    for a in range(len(evidence.attributes)):
-        moves = _contributions(evidence, a, units)
-        if not np.isfinite(moves).all() or not (moves.std(axis=0) > 0).all():
-            return Eigenvalues(0.0, 0.0)
-        covariance = np.cov(moves, rowvar=False) / units
-        scale = np.sqrt(np.diag(covariance))
-        both = [
-            np.linalg.eigvalsh(matrix)[0]
-            for matrix in (covariance, covariance / np.outer(scale, scale))
-        ]
-        lowest.append([max(0.0, float(value)) for value in both])
-    least = np.min(lowest, axis=0)
-    return Eigenvalues(float(least[0]), float(least[1]))
-
-
-def _contributions(evidence: Evidence, a: int, units: int) -> FloatArray:
-    """Sums of linearized contributions in every draw, shape (draws, groups *
-    utilities * algorithms).
-    """
-    member, pairs = evidence.attributes[a].member, evidence.sums.shape[1]
-    values = evidence.values[a][:, :pairs]
-    parts = []
-    for g in range(len(evidence.attributes[a].levels)):
-        drawn = evidence.draws[:, member == g].sum(axis=1)
-        mean = evidence.sums[member == g].sum(axis=0)[..., W] / units
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moves = (drawn[..., U] - values[g] * drawn[..., W]) / mean
-        asked = [slopes_of(values[g], evidence.measures[m], m) for m in evidence.asked]
-        parts.append(
-            np.stack(
-                [sum(slope * moves[:, at] for at, slope in one) for one in asked],
-                axis=1,
-            )
-        )
-    return np.stack(parts, axis=1).reshape(len(evidence.draws), -1)
 
 
 @dataclass(frozen=True)
@@ -141,31 +83,6 @@ def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
                 near,
             )
         )
-    return out
-
-
-@dataclass(frozen=True)
-class Welfare:
-    """A social planner's view of both algorithms (Remark 3)."""
-
-    criterion: str  # "utilitarian" or "Rawlsian"
-    measure: str  # the accuracy utility
-    status_quo: float  # mean over the repetitions; NaN where undefined
-    candidate: float
-
-
-def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
-    """Remark 3: welfare by the first attribute, mean over repetitions; `sizes` weigh
-    its groups in the population.
-    """
-    first, out = repetitions[0], []
-    for measure in first.accuracy:
-        values = np.array([evidence.values[0][:, measure] for evidence in repetitions])
-        label = first.measures[measure].label
-        mean = np.einsum("g,kgt->kt", sizes / sizes.sum(), values)
-        worst = values.min(axis=1) if first.better(measure) > 0 else values.max(axis=1)
-        for criterion, by_repetition in (("utilitarian", mean), ("Rawlsian", worst)):
-            out.append(Welfare(criterion, label, *by_repetition.mean(axis=0).tolist()))
     return out
 
 

@@ -1,6 +1,4 @@
-"""The appendix: every component, interval, eigenvalue and feature, welfare, versions,
-how to recompute it.
-"""
+"""The appendix: every component, interval and feature, versions, how to recompute."""
 
 from improvable.report.blocks import (
     Appendix,
@@ -31,7 +29,10 @@ def appendix_block(facts: Facts, command: str | None, runs: str | None) -> Appen
         components_table(facts),
         Heading("Utilities and shares by group", 3),
         groups_table(facts),
-        *_diagnostics(facts),
+        Heading("Are enough people selected? (Assumption 2)", 3),
+        tabulate_selected(facts),
+        Heading("How close to zero is the candidate's gap? (Theorem 2)", 3),
+        tabulate_candidate_gaps(facts),
     ]
     if "look" in facts:
         look = facts["look"]
@@ -162,110 +163,50 @@ def features_table(facts: Facts) -> Table:
     return Table("look-table", heads, tuple(rows), note=note)
 
 
-def _diagnostics(facts: Facts) -> list[Block]:
-    found, audit = facts["diagnostics"], facts["kind"] == "audit"
-    names = [
-        f"repetition {one['repetition']}" if audit else "held-out rows"
-        for one in found["eigenvalues"]
-    ]
-    close = any(one["correlation"] < 0.001 for one in found["eigenvalues"])
-    eigenvalues = Table(
-        "eigenvalues-table",
-        ("Smallest eigenvalue", *names),
-        (
-            (
-                "covariance of contributions",
-                *(f"{one['covariance']:.3g}" for one in found["eigenvalues"]),
-            ),
-            (
-                "correlation of contributions",
-                *(f"{one['correlation']:.3g}" for one in found["eigenvalues"]),
-            ),
-        ),
-        note=(
-            "A contribution is what one row adds to a group's utility under either "
-            "algorithm. The test needs the smallest eigenvalue to be above zero; zero "
-            "means that some combination of the utilities does not vary at all. The "
-            "correlation's has no unit and lies between 0 and "
-            f"1{'; here it is close to zero in one' * close}."
-        ),
+def tabulate_selected(facts: Facts) -> Table:
+    """Whom either algorithm selects in each group, at its fewest."""
+    rows = []
+    for group in facts["groups"]:
+        counts = [repetition["selected"][group] for repetition in facts["repetitions"]]
+        before = min(count["status_quo"] for count in counts)
+        after = min(count["candidate"] for count in counts)
+        rows.append((group, f"{before:,}", f"{after:,}"))
+    heads = ("Group, fewest in any repetition", "status quo", "candidate")
+    note = (
+        "A mean over the selected is stable only if many are selected; below 30, do "
+        "not rely on the bootstrap."
     )
-    gaps = Table(
-        "candidate-gaps-table",
-        (
-            "Repetition" if audit else "Rows",
-            "Utility",
-            "Between",
-            "Candidate's gap",
-            "Standard errors from zero",
-        ),
-        tuple(
+    return Table("selected-table", heads, tuple(rows), note=note)
+
+
+def tabulate_candidate_gaps(facts: Facts) -> Table:
+    """How far the candidate's gap lies from zero, repetition by repetition."""
+    is_audit = facts["kind"] == "audit"
+    rows = []
+    for gap in facts["diagnostics"]["candidate_gaps"]:
+        errors = gap["standard_errors"]
+        rows.append(
             (
-                str(gap["repetition"]) if audit else "held out",
+                str(gap["repetition"]) if is_audit else "held out",
                 gap["utility"],
                 f"{gap['higher']} minus {gap['lower']}",
                 value_text(gap["gap"]),
-                "undefined"
-                if gap["standard_errors"] is None
-                else f"{gap['standard_errors']:.1f}",
+                "undefined" if errors is None else f"{errors:.1f}",
             )
-            for gap in found["candidate_gaps"]
-        ),
-        note=(
-            "The paper's absolute statistic has a kink where the candidate's gap is "
-            "zero. Within about two standard errors of it, that statistic may claim "
-            f"too large a cut. {_near_zero(facts)}"
-        ),
+        )
+    heads = (
+        "Repetition" if is_audit else "Rows",
+        "Utility",
+        "Between",
+        "Candidate's gap",
+        "Standard errors from zero",
     )
-    welfare = Table(
-        "welfare-table",
-        ("Criterion", "Utility", "status quo", "candidate"),
-        tuple(
-            (
-                one["criterion"],
-                one["utility"],
-                value_text(one["status_quo"]),
-                value_text(one["candidate"]),
-            )
-            for one in found["welfare"]
-        ),
-        note=(
-            "Utilitarian: the mean of the groups' accuracies, weighted by their size. "
-            "Rawlsian: the accuracy of the worst-off group. These are estimates and "
-            "are not tested, but an algorithm that is more accurate for every group is "
-            "better by both (Remark 3)."
-        ),
+    note = (
+        "The paper's absolute statistic has a kink where the candidate's gap is zero. "
+        "Within about two standard errors of it, that statistic may claim too large a "
+        f"cut. {_near_zero(facts)}"
     )
-    counts = {
-        group: [one["selected"][group] for one in facts["repetitions"]]
-        for group in facts["groups"]
-    }
-    selected = Table(
-        "selected-table",
-        ("Group, fewest in any repetition", "status quo", "candidate"),
-        tuple(
-            (
-                group,
-                f"{min(c['status_quo'] for c in several):,}",
-                f"{min(c['candidate'] for c in several):,}",
-            )
-            for group, several in counts.items()
-        ),
-        note=(
-            "A mean over the selected is stable only if many are selected; below 30, "
-            "do not rely on the bootstrap."
-        ),
-    )
-    return [
-        Heading("Are enough people selected? (Assumption 2)", 3),
-        selected,
-        Heading("Do the utilities vary enough? (Assumption 3)", 3),
-        eigenvalues,
-        Heading("How close to zero is the candidate's gap? (Theorem 2)", 3),
-        gaps,
-        Heading("Welfare of both algorithms", 3),
-        welfare,
-    ]
+    return Table("candidate-gaps-table", heads, tuple(rows), note=note)
 
 
 def _near_zero(facts: Facts) -> str:

@@ -232,8 +232,8 @@ def _size_asked(facts: Facts) -> str:
 
 
 def checked_section(facts: Facts) -> list[Block]:
-    """The status quo's own gap, selection rates, the look at the data, the theory's
-    conditions.
+    """The status quo's own gap, selection rates, the look at the data, how close to
+    zero the candidate's gap is.
     """
     blocks: list[Block] = [
         Heading("What was checked"),
@@ -257,11 +257,10 @@ def checked_section(facts: Facts) -> list[Block]:
             Heading("The data, before they were divided", 3),
             Listing(tuple(look_lines(facts["look"]))),
         ]
-    return [
-        *blocks,
-        Heading("The conditions of the theory", 3),
-        Sentence(wording.conditions_words(facts)),
-    ]
+    distance = wording.describe_gap_distance(facts)
+    if distance:
+        blocks += [Heading("How close to zero the gap is", 3), Sentence(distance)]
+    return blocks
 
 
 def rates_table(facts: Facts) -> Table:

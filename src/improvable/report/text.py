@@ -299,7 +299,7 @@ def details(facts: Facts) -> list[str]:
         every_repetition(facts),
         paragraphs(say(facts) for say in counts),
         changes(facts) if facts["kind"] == "comparison" else selection_notes(facts),
-        paragraphs([wording.conditions_words(facts), wording.welfare_words(facts)]),
+        paragraph(wording.describe_gap_distance(facts)),
     ]
 
 

@@ -11,8 +11,6 @@ from improvable.inference.diagnostics import (
     KINDS,
     candidate_gaps,
     selection_rates,
-    smallest_eigenvalues,
-    welfare,
 )
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.inference.intervals import (
@@ -509,36 +507,26 @@ def _steady(value: float | None) -> float | None:
     return None if value is None else steady(value)
 
 
-def _diagnostic_facts(result: "Audit | Comparison") -> facts.DiagnosticFacts:
-    """Assumption 3, Theorem 2, Remark 3 and selection rates of the status quo."""
+def _diagnostic_facts(result: "Audit | Comparison") -> facts.DiagnosticsFacts:
+    """Theorem 2, and selection rates of the status quo."""
     attributes, census = result.repetitions[0].evidence.attributes, result.census
-    levels = range(len(attributes[0].levels))
-    sizes = np.array(
-        [float(census.weight[attributes[0].member == g].sum()) for g in levels]
-    )
-    eigenvalues, gaps = [], []
-    for repetition in result.repetitions:
-        number: Any = {"repetition": repetition.repetition}
-        least = smallest_eigenvalues(
-            repetition.evidence, repetition.clusters or repetition.rows
-        )
-        eigenvalues.append(
-            number | {name: steady(value) for name, value in asdict(least).items()}
-        )
-        for gap in candidate_gaps(repetition.evidence, result.question.claim):
-            found = _fields(gap, measure="utility", attribute="group")
-            gaps.append(
-                number | found | {"standard_errors": _steady(gap.standard_errors)}
-            )
-    criteria = welfare(
-        [repetition.evidence for repetition in result.repetitions], sizes
-    )
     rates = selection_rates(
         attributes, census.rows, census.selected, result.question.selection
     )
     return {
-        "eigenvalues": eigenvalues,
-        "candidate_gaps": gaps,
-        "welfare": [_fields(one, measure="utility") for one in criteria],
+        "candidate_gaps": _candidate_gap_facts(result),
         "selection_rates": [_fields(rate) for rate in rates],
     }
+
+
+def _candidate_gap_facts(
+    result: "Audit | Comparison",
+) -> list[facts.CandidateGapFacts]:
+    """How far the candidate's gap lies from zero, repetition by repetition."""
+    rows: list[Any] = []
+    for repetition in result.repetitions:
+        for gap in candidate_gaps(repetition.evidence, result.question.claim):
+            fields = _fields(gap, measure="utility", attribute="group")
+            fields["standard_errors"] = _steady(gap.standard_errors)
+            rows.append({"repetition": repetition.repetition} | fields)
+    return rows

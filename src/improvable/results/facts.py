@@ -216,12 +216,6 @@ class ShortfallFacts(TypedDict):
     detectable: float | None
 
 
-class EigenvalueFacts(TypedDict):
-    repetition: int
-    covariance: Annotated[float, (0, None)]
-    correlation: Probability
-
-
 class CandidateGapFacts(TypedDict):
     repetition: int
     utility: str
@@ -231,11 +225,6 @@ class CandidateGapFacts(TypedDict):
     gap: float | None
     standard_errors: float | None
     near_zero: bool
-
-
-class WelfareFacts(Pair):
-    criterion: Annotated[str, ("utilitarian", "Rawlsian")]
-    utility: str
 
 
 class SelectionRateFacts(TypedDict):
@@ -250,10 +239,8 @@ class SelectionRateFacts(TypedDict):
     standard_deviations: float
 
 
-class DiagnosticFacts(TypedDict):
-    eigenvalues: list[EigenvalueFacts]
+class DiagnosticsFacts(TypedDict):
     candidate_gaps: list[CandidateGapFacts]
-    welfare: list[WelfareFacts]
     selection_rates: list[SelectionRateFacts]
 
 
@@ -390,7 +377,7 @@ class Facts(TypedDict):
     repetitions: Annotated[list[RepetitionFacts], (1, None)]
     rerun: RerunFacts | None
     shortfall: ShortfallFacts | None
-    diagnostics: DiagnosticFacts
+    diagnostics: DiagnosticsFacts
     warnings: list[str]
     verdict_warnings: list[str]
     caution_kinds: list[str]

@@ -731,27 +731,23 @@ def corrections_words(facts: Facts) -> str:
     )
 
 
-def conditions_words(facts: Facts) -> str:
-    """Whether the theory's conditions hold: Assumption 3, and Theorem 2's distance of
-    the gap from zero.
-    """
-    diagnostics, repetitions = facts["diagnostics"], len(facts["repetitions"])
-    least = min(one["correlation"] for one in diagnostics["eigenvalues"])
-    first = f"Smallest eigenvalue: {least:.3g} (Assumption 3 needs it above 0)."
+def describe_gap_distance(facts: Facts) -> str:
+    """How far the candidate's gap lies from zero (Theorem 2); "" without a gap."""
     if facts["ask"] == "accuracy":
-        return first
-    gaps = diagnostics["candidate_gaps"]
+        return ""
+    gaps = facts["diagnostics"]["candidate_gaps"]
+    repetitions = len(facts["repetitions"])
     known = [
         gap["standard_errors"] for gap in gaps if gap["standard_errors"] is not None
     ]
     near = len({gap["repetition"] for gap in gaps if gap["near_zero"]})
     if not known:
-        return f"{first} The candidate's gap has no standard error."
+        return "The candidate's gap has no standard error."
     if not near:
         at_least = "at least " if len(known) > 1 else ""
         return (
-            f"{first} The candidate's gap is {at_least}{min(known):.1f} standard "
-            "errors from zero (Theorem 2)."
+            f"The candidate's gap is {at_least}{min(known):.1f} standard errors from "
+            "zero (Theorem 2)."
         )
     where = f"In {near} of {repetitions} repetitions the" if repetitions > 1 else "The"
     decides = (
@@ -760,30 +756,9 @@ def conditions_words(facts: Facts) -> str:
         else "rely on the signed one"
     )
     return (
-        f"{first} {where} candidate's gap is within {NEAR_ZERO:g} standard errors of "
-        "zero, where the absolute gap statistic may claim too much (Theorem 2); "
+        f"{where} candidate's gap is within {NEAR_ZERO:g} standard errors of zero, "
+        "where the absolute gap statistic may claim too much (Theorem 2); "
         f"{decides}."
-    )
-
-
-def welfare_words(facts: Facts) -> str:
-    """Both welfare criteria under both algorithms, of the first accuracy utility
-    (Remark 3).
-    """
-    first = facts["accuracy_utilities"][0]["name"]
-    told = [
-        (
-            f"{one['criterion']} {value_text(one['status_quo'])} and "
-            f"{value_text(one['candidate'])}"
-        )
-        for one in facts["diagnostics"]["welfare"]
-        if one["utility"] == first
-        and (one["status_quo"] is not None or one["candidate"] is not None)
-    ]
-    return (
-        f"Welfare under status quo and candidate: {', '.join(told)} (Remark 3)."
-        if told
-        else ""
     )
 
 
