@@ -55,7 +55,7 @@ def dask_cluster() -> Iterator[None]:
         yield
 
 
-class CollectingBackend(LokyBackend):
+class CollectingBackend(LokyBackend):  # type: ignore[misc]  # joblib has no types
     """A backend of somebody's own that returns all results at once, as Ray's does."""
 
     supports_return_generator = False

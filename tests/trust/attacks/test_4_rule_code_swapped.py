@@ -8,7 +8,9 @@ outcome or the group.
 """
 
 import importlib.util
+import os
 import py_compile
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -375,6 +377,33 @@ def test_code_that_is_stale_or_comes_from_elsewhere_does_not_run(
         match="loads 'stranger', which is neither installed nor part of its digest",
     ):
         flat_audit("people.csv", rule=rule, **SPLIT)
+
+
+OUTSIDE = """
+import sys
+from improvable.algorithms.rules import as_rule
+sys.path.insert(0, {folder!r})
+print(as_rule("their_rule:rule").name)
+"""
+
+
+def test_packages_that_python_path_alone_names_count_as_installed(
+    tmp_path: Path,
+) -> None:
+    """As on a cluster that ships its packages in a folder."""
+    (tmp_path / "their_rule.py").write_text(f"import sklearn.linear_model\n{REMEMBERS}")
+    places = [place for place in sys.path if place.endswith("-packages")]
+    source = str(Path(improvable.__file__).parents[1])
+    # without this environment, whose packages it would find by itself
+    python = str(Path(sys.executable).resolve())
+    answer = subprocess.run(
+        [python, "-c", OUTSIDE.format(folder=str(tmp_path))],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([source, *places])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.stdout == "remembers\n", answer.stderr
 
 
 @pytest.mark.usefixtures("room")

@@ -7,60 +7,60 @@ the same folder. Python itself and installed packages are left out (results carr
 versions), and so is whatever the code opens. Code that imports by other means than
 `import` is refused when it runs.
 
-The rule is imported from the digested bytes, in a new process for every block. So what
-runs is what was digested, whatever lies beside it: a stale ``.pyc``, a module of the
-same name elsewhere. And what the code remembers of one block is gone in the next: it
-cannot act on how its own candidates fared. Our process never imports it. A server that
-has imported none of it forks once for every block; where there is no fork, the server
-is started again instead.
+The rule is imported from the digested bytes, in a new process for every block
+(`own_process`). So what runs is what was digested, whatever lies beside it: a stale
+``.pyc``, a module of the same name elsewhere. And what the code remembers of one block
+is gone in the next: it cannot act on how its own candidates fared. Our process never
+imports it.
 """
 
 import ast
 import hashlib
-import importlib
 import importlib.util
 import os
+import site
 import subprocess
 import sys
 import sysconfig
-import tempfile
-import threading
-import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import cloudpickle
 
-from improvable.algorithms.constraints import CAPACITY, honors_of
+from improvable.algorithms.constraints import CAPACITY
 from improvable.algorithms.decisions import Algorithm
-from improvable.algorithms.rules.base import SelectionRule, Training, silent
-from improvable.errors import ImprovableError, OptionError, RuleError, nearest
+from improvable.algorithms.rules.base import Training, silent
+from improvable.errors import OptionError, RuleError, nearest
 
 REFUSED = "IMPROVABLE_NO_CODE"
 """Where this variable is set, no rule that is code is run: the local page sets it for
 all that it starts.
 """
-INSTALLED = {
-    Path(place).resolve()
-    for name, place in sysconfig.get_paths().items()
-    if "lib" in name
-}
 OURS = Path(__file__).resolve().parents[2]
-FORKS = hasattr(os, "fork")
-SIZE = 8  # bytes that say how long a message is
-PRELOADED = (
-    "improvable.procedure.api",
-    "polars",
-    "narwhals",
-    "sklearn.ensemble",
-    "sklearn.linear_model",
+# The process gets our path as it is, and no folder of its own in front of it.
+START = (
+    "import sys; sys.path[:] = sys.argv[1:]; "
+    "from improvable.algorithms.rules.own_process import main; main()"
 )
-SERVE = (
-    "import sys; sys.path[:] = {path!r}; from improvable.algorithms.rules.own_code "
-    "import serve; serve()"
-)
+
+
+def find_installed_folders() -> set[Path]:
+    """Every folder that packages are installed into, one that only PYTHONPATH names
+    included.
+    """
+    paths = sysconfig.get_paths()
+    folders = [folder for name, folder in paths.items() if "lib" in name]
+    folders += [*site.getsitepackages(), site.getusersitepackages()]
+    for package in ("numpy", "polars", "sklearn"):
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:
+            folders.append(str(Path(spec.origin).parents[1]))
+    return {Path(folder).resolve() for folder in folders}
+
+
+INSTALLED = find_installed_folders()
 
 
 # The code and its digest. ----
@@ -211,7 +211,7 @@ class ForeignRule:
     honors: frozenset[str] = frozenset({CAPACITY})
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
-        return _ask(
+        return run_code(
             self.module,
             self.attribute,
             self.files,
@@ -225,185 +225,34 @@ def import_rule(module: str, attribute: str) -> ForeignRule:
         what = f"rule '{module}:{attribute}' is code, which is not run here."
         raise OptionError(what, "Read the code first; then use the command line.")
     files = files_of(module)
-    name, honors = _ask(module, attribute, files, None)
+    name, honors = run_code(module, attribute, files, None)
     return ForeignRule(name, module, attribute, files, honors)
 
 
-class _Server:
-    """A process that answers one request after another."""
-
-    def __init__(self) -> None:
-        path = [place for place in sys.path if place]
-        command = [
-            sys.executable,
-            "-P",
-            "-c",
-            SERVE.format(path=[str(OURS.parent), *path]),
-        ]
-        environment = {
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-        )
-        # closes its pipes, and waits
-        weakref.finalize(self, self.process.__exit__, None, None, None)
-
-    def ask(self, request: bytes) -> bytes:
-        stdin, stdout = (
-            cast(BinaryIO, self.process.stdin),
-            cast(BinaryIO, self.process.stdout),
-        )
-        stdin.write(len(request).to_bytes(SIZE) + request)
-        stdin.flush()
-        return stdout.read(int.from_bytes(stdout.read(SIZE)))
-
-
-_here = threading.local()
-
-
-def _ask(module: str, attribute: str, files: Mapping[str, bytes], work: Any) -> Any:
-    """What a new process answers: a candidate, or, without work, the rule's name and
-    what it honors.
+def run_code(
+    module: str,
+    attribute: str,
+    files: Mapping[str, bytes],
+    lesson: tuple[Training, Algorithm] | None,
+) -> Any:
+    """What the code answers in a new process: a candidate, or, without a lesson, the
+    rule's name and what it honors.
     """
-    if not FORKS or getattr(_here, "server", None) is None:
-        _here.server = _Server()
-    try:
-        reply = _here.server.ask(
-            cloudpickle.dumps((module, attribute, dict(files), work))
-        )
-    except OSError:
-        reply = b""
-    if not reply:
-        _here.server = None
+    request = cloudpickle.dumps((module, attribute, dict(files), lesson))
+    path = [folder for folder in sys.path if folder]
+    process = subprocess.run(
+        [sys.executable, "-P", "-c", START, str(OURS.parent), *path],
+        input=request,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    if process.returncode != 0 or not process.stdout:
         raise RuleError(
             f"the process of rule '{module}:{attribute}' ended without an answer.",
             "See what it printed.",
         )
-    good, found = cloudpickle.loads(reply)
-    if good:
-        return found
-    kind, message, hint = found
+    succeeded, answer = cloudpickle.loads(process.stdout)
+    if succeeded:
+        return answer
+    kind, message, hint = answer
     raise (OptionError if kind == "option" else RuleError)(message, hint)
-
-
-# The server. ----
-
-# the modules that the server had loaded before any code of others
-_known: set[str] = set()
-
-
-def serve() -> None:
-    """Answer requests until there are no more; what the code prints goes to standard
-    error.
-    """
-    for name in PRELOADED:  # once, before anything is forked
-        importlib.import_module(name)
-    _known.update(sys.modules)
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    requests = sys.stdin.buffer
-    while head := requests.read(SIZE):
-        request = requests.read(int.from_bytes(head))
-        reply = _answer_in_a_fork(request) if FORKS else _answer(request)
-        replies.write(len(reply).to_bytes(SIZE) + reply)
-        replies.flush()
-        if not FORKS:
-            return
-
-
-def _answer_in_a_fork(request: bytes) -> bytes:
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reading)
-            with os.fdopen(writing, "wb") as pipe:
-                pipe.write(_answer(request))
-        finally:
-            # whatever the code did, sys.exit included, this copy of the server ends
-            # here
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        reply = pipe.read()
-    os.waitpid(child, 0)
-    return reply
-
-
-def _answer(request: bytes) -> bytes:
-    """What the code finds, or why it failed."""
-    module, attribute, files, work = cloudpickle.loads(request)
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder).resolve()
-        try:
-            found = _run(module, attribute, files, work, place)
-            for name, file in _loaded().items():
-                if file.is_relative_to(place):
-                    cloudpickle.register_pickle_by_value(sys.modules[name])
-            return bytes(cloudpickle.dumps((True, found)))
-        except ImprovableError as error:
-            failure = (
-                "option" if isinstance(error, OptionError) else "rule",
-                error.message,
-                error.hint,
-            )
-        except Exception as error:
-            reason = " ".join(str(error).split())[:240]
-            failure = (
-                "rule",
-                f"rule '{module}:{attribute}' failed: {type(error).__name__}: {reason}",
-                "",
-            )
-        return bytes(cloudpickle.dumps((False, failure)))
-
-
-def _run(
-    module: str, attribute: str, files: Mapping[str, bytes], work: Any, place: Path
-) -> Any:
-    from improvable.algorithms.rules import as_rule, rule_names
-
-    for name, content in files.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_bytes(content)
-    sys.path.insert(0, str(place))
-    importlib.invalidate_caches()
-    try:
-        rule: SelectionRule = as_rule(
-            getattr(importlib.import_module(module), attribute)
-        )
-    except (ImportError, AttributeError) as error:
-        hint = f"Rules are {', '.join(rule_names())}, or module:object of your own."
-        raise OptionError(
-            f"the rule '{module}:{attribute}' cannot be imported: {error}.", hint
-        ) from error
-    _refuse_strangers(place)
-    if work is None:
-        return rule.name, honors_of(rule)
-    found = rule.select(*work)
-    _refuse_strangers(place)
-    return found
-
-
-def _refuse_strangers(place: Path) -> None:
-    """Refuse code that has loaded a module which is neither installed nor part of its
-    digest.
-    """
-    for name, file in _loaded().items():
-        if not any(file.is_relative_to(folder) for folder in (place, OURS, *INSTALLED)):
-            what = (
-                f"the rule's code loads '{name}', which is neither installed nor part "
-                "of its digest."
-            )
-            raise RuleError(what, "Put it beside the rule and import it by its name.")
-
-
-def _loaded() -> dict[str, Path]:
-    """The files of the modules that were loaded after the server began."""
-    named = (
-        (name, getattr(sys.modules[name], "__file__", None))
-        for name in {*sys.modules} - _known
-    )
-    return {name: Path(file).resolve() for name, file in named if isinstance(file, str)}
