@@ -149,8 +149,8 @@ ELEMENTS = (
     Element(
         "Definition 4",
         "improvement convergence; rules that aim at the claim",
-        ("studies.power.learning.learning_of",),
-        "power --plot-learning",
+        ("studies.power.learning.learn",),
+        "power",
     ),
     Element(
         "Theorem 2",

@@ -8,7 +8,6 @@
 import improvable
 from improvable.studies.power import (
     AssumedGroup,
-    Tried,
     power_from_assumptions,
     power_from_pilot,
 )
@@ -32,7 +31,7 @@ groups = [
     ),
 ]
 assumed = power_from_assumptions(groups, rows=30_000, simulations=500)
-forward, split, *_ = assumed.sample_sizes
+forward, split = assumed.sample_sizes
 print(f"power with 30,000 rows: {assumed.asked.power:.2f}")
 print(
     f"rows for a power of 0.8: {forward.rows:,} forward, {split.rows:,} with the "
@@ -56,7 +55,6 @@ plan = power_from_pilot(
     fits=5,
     sizes=3,
     simulations=300,
-    tried=Tried(train_fractions=(0.2, 0.35, 0.5)),
 )
 print(plan.summary())
 

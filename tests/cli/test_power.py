@@ -14,7 +14,7 @@ from improvable.errors import ImprovableError
 
 BLACK = "black:share=0.3,rates=0.2/0.25,means=3.2/3.9,spread=1.5,overlap=0.5"
 WHITE = "white:share=0.7,rates=0.3/0.25,means=2.4/3.6,spread=1.5,overlap=0.4"
-QUICK = "--simulations 200 --fits 5 --try-repetitions 1,7 --try-train-fractions 0.2,0.5"
+QUICK = "--simulations 200 --fits 5"
 PILOT = (
     "--outcome outcome --group group --score score --capacity 0.2 --rule linear "
     f"--features need,other {QUICK}"
@@ -56,7 +56,7 @@ def test_a_plan_from_a_pilot_is_words_json_table_and_picture(pilot: Path) -> Non
     files = {suffix: pilot / f"plan.{suffix}" for suffix in ("json", "csv", "svg")}
     out, err = call(
         f"{pilot / 'pilot.csv'} --rows 6000 {PILOT} --json {files['json']} --table "
-        f"{files['csv']} --plot {files['svg']} --plot-learning {pilot / 'learning.svg'}"
+        f"{files['csv']} --plot {files['svg']}"
     )
     assert (
         "with 6,000 rows and 7 forward repetitions, the audit rejects with probability"
@@ -67,8 +67,7 @@ def test_a_plan_from_a_pilot_is_words_json_table_and_picture(pilot: Path) -> Non
     assert "Fitting the rule" in err
     facts = json.loads(files["json"].read_text(encoding="utf-8"))
     assert facts["rows"] == 6_000
-    assert facts["learning"]["words"][0] in " ".join(out.split())
-    assert "training rows" in (pilot / "learning.svg").read_text(encoding="utf-8")
+    assert facts["words"][0] in " ".join(out.split())
     assert len(pl.read_csv(files["csv"])) == len(facts["points"])
     assert files["svg"].read_text(encoding="utf-8").startswith("<svg")
 
@@ -94,20 +93,13 @@ BAD = {
     "pilot.csv --outcome outcome --group group": "a score or a column of decisions",
     f"pilot.csv --assume {BLACK}": "either a pilot or assumptions",
     "": "either a pilot or assumptions",
-    (
-        f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot-learning learning.svg"
-    ): "--plot-learning needs a pilot",
     f"--assume {BLACK} --assume {WHITE}": "--assume needs --rows",
     f"--rows 1000 --assume {BLACK}": "at least two groups",
     "--rows 1000 --assume black:share=0.3 --assume white": "Write black:share=0.12",
-    (
-        f"--rows 1000 --assume {BLACK} --assume {WHITE} --try-repetitions 1,x"
-    ): "Write numbers between commas",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --power 1.5": "wanted power is 1.5",
     (
         f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot plan.docx"
     ): "is not a picture we write",
-    f"pilot.csv {PILOT} --plot-learning learning.doc": "is not a picture we write",
     (
         f"--rows 1000 --assume {BLACK} --assume {WHITE} --table plan.xlsx"
     ): "Name a .csv file",

@@ -138,14 +138,9 @@ def normalize_numeral(numeral: re.Match[str]) -> str:
 
 def snapshot_plan(plan: PowerPlan) -> Snapshot:
     """The power that was asked for, and the rows that suffice by either scheme."""
-    fraction = plan.setting.train_fraction
-    sizes = [
-        asdict(size)
-        for size in plan.sample_sizes
-        if size.scheme == "forward" or size.train_fraction == fraction
-    ]
     facts: dict[str, Any] = {"asked": asdict(plan.asked), "learns": plan.learns}
-    facts |= {f"rows for power, {size['scheme']}": size for size in sizes}
+    for size in plan.sample_sizes:
+        facts[f"rows for power, {size.scheme}"] = asdict(size)
     facts |= {"basis": dict(enumerate(plan.basis, start=1))}
     facts |= {"warnings": list(plan.cautions)}
     return Snapshot(name_facts(facts))

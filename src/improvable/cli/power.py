@@ -55,19 +55,6 @@ def power(
         None, help="Rows the audit will have.", show_default="those of the pilot"
     ),
     wanted: float = Option(0.8, "--power", help="Power to find a sample size for."),
-    try_rows: str | None = Option(None, help="Rows to try: 10000,20000,40000."),
-    try_train_fractions: str | None = Option(
-        None, help="Train fractions to try: 0.1,0.2,0.3."
-    ),
-    try_repetitions: str | None = Option(
-        None, help="Numbers of repetitions to try: 1,7,21."
-    ),
-    try_deltas_accuracy: str | None = Option(
-        None, help="Accuracy deltas to try: 0,0.05."
-    ),
-    try_deltas_fairness: str | None = Option(
-        None, help="Fairness deltas to try: 0,0.25."
-    ),
     simulations: int = Option(2_000, help="Simulated audits behind each number."),
     fits: int = Option(
         30, help="Fits of the rule at each of six numbers of training rows."
@@ -75,11 +62,6 @@ def power(
     jobs: o.Jobs = -1,
     plot: str | None = Option(
         None, metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html."
-    ),
-    plot_learning: str | None = Option(
-        None,
-        metavar="FILE",
-        help="Draw the candidate's utilities and gap against training rows.",
     ),
     table: str | None = Option(None, metavar="FILE", help="Write all points: .csv."),
     ledger: o.Ledger = None,
@@ -112,34 +94,17 @@ def power(
     """  # noqa: E501
     from improvable.report.plots import save_chart
     from improvable.report.plots.style import SUFFIXES
-    from improvable.studies.power import Tried, power_from_assumptions
+    from improvable.studies.power import power_from_assumptions
 
-    check_outputs(json, table, plot, plot_learning)
-    for path in (plot, plot_learning):
-        if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-            raise OptionError(
-                f"'{path}' is not a picture we write.",
-                f"Name a file that ends in {one_of(SUFFIXES)}.",
-            )
+    check_outputs(json, table, plot)
+    if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
+        raise OptionError(
+            f"'{plot}' is not a picture we write.",
+            f"Name a file that ends in {one_of(SUFFIXES)}.",
+        )
     if table is not None and Path(table).suffix.lower() != ".csv":
         raise OptionError(f"'{table}' is not a table we write.", "Name a .csv file.")
-    if plot_learning is not None and data is None:
-        raise OptionError(
-            "--plot-learning needs a pilot.", "Give a file of rows like those to come."
-        )
-    tried = Tried(
-        parse_tried("--try-rows", try_rows, int),
-        parse_tried("--try-train-fractions", try_train_fractions, float),
-        parse_tried("--try-repetitions", try_repetitions, int),
-        parse_tried("--try-deltas-accuracy", try_deltas_accuracy, float),
-        parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
-    )
-    how: dict[str, Any] = {
-        "rows": rows,
-        "wanted": wanted,
-        "tried": tried,
-        "simulations": simulations,
-    }
+    how: dict[str, Any] = {"rows": rows, "wanted": wanted, "simulations": simulations}
     if (data is None) == (not assume):
         raise OptionError(
             "a plan needs either a pilot or assumptions.",
@@ -162,8 +127,6 @@ def power(
         plan = _from_pilot(
             str(data), o.completed(asked), ledger, how | {"fits": fits, "n_jobs": jobs}
         )
-    if plot_learning is not None:
-        save_chart(plan.learning().plot(), plot_learning)
     if plot is not None:
         save_chart(plan.plot(), plot)
     if table is not None:
@@ -195,16 +158,6 @@ def _from_pilot(
         warn(note)
     say(runs, err=True)
     return plan
-
-
-def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
-    try:
-        return tuple(kind(part) for part in parse_names(text))
-    except ValueError:
-        example = "1,7,21" if kind is int else "0.1,0.2"
-        raise OptionError(
-            f"{flag} is '{text}'.", f"Write numbers between commas: {example}."
-        ) from None
 
 
 def parse_group(text: str) -> "AssumedGroup":

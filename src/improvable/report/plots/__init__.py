@@ -7,7 +7,6 @@ from typing import Any
 
 from improvable.report.plots.curves import (
     attempts,
-    learning_curves,
     power_curves,
     wealth,
 )
@@ -55,7 +54,6 @@ __all__ = [
     "dumbbells",
     "improvement_map",
     "intercepts",
-    "learning_curves",
     "p_values",
     "people",
     "power_curves",

@@ -1,6 +1,4 @@
-"""Curves: how often a test rejects, what more training rows reach, what secret attempts
-gain, what a monitor sees.
-"""
+"""Curves: how often a test rejects, what secret attempts gain, what a monitor sees."""
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
@@ -12,7 +10,6 @@ from improvable._typing import IntArray
 from improvable.procedure.monitor import Monitoring
 from improvable.report.plots import style
 from improvable.report.plots.style import (
-    ALGORITHM_NAMES,
     OKABE_ITO,
     SHAPES,
     chart,
@@ -68,7 +65,9 @@ def power_curves(
     dashes = [DASHES[j % len(DASHES)] for j in range(len(variants))]
     x = field("x:Q", title=x_title, scale={"zero": False, "nice": False})
     y = field("power:Q", title="share of rejections", scale={"domain": [0, 1]})
-    color, shape = _series("series", values, legend=True)
+    names = list(dict.fromkeys(row["series"] for row in values))
+    legend = {"symbolOpacity": 1}
+    color, shape = series("series", names, OKABE_ITO, SHAPES, title=None, legend=legend)
     base = chart(values).encode(x=x, color=color, detail="variant:N")
     band = base.mark("area", opacity=0.15).encode(y=field("low:Q", title=""), y2="high")
     dash = field(
@@ -93,91 +92,6 @@ def power_curves(
     )
     notes = [*subtitle, f"Dashed: the level, {level:g}. Bands: two Monte Carlo errors."]
     return style.finished([band, rule, verticals, line, points], title, notes, 480, 320)
-
-
-def learning_curves(
-    rows: Sequence[dict[str, Any]], *, words: str
-) -> style.VConcatChart:
-    """Accuracy of each group above, the gap below, both against training rows.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Each with "x" (training rows), "kind" ("accuracy" or "fairness"), "component" (a
-        group, or "gap"), "algorithm" ("status quo" or "candidate"), "value" and
-        "error".
-    words : str
-        What the picture says, for its subtitle.
-    """
-    kinds = {
-        kind: [row for row in rows if row["kind"] == kind]
-        for kind in ("accuracy", "fairness")
-    }
-    panels = [_panel(several, kind) for kind, several in kinds.items() if several]
-    notes = [
-        *wrap(words, 100),
-        "Bands: two Monte Carlo errors of the difference from the status quo.",
-    ]
-    head = style.heading("What the rule reaches with more training rows", notes)
-    scales = {"color": "independent", "shape": "independent"}
-    whole: style.VConcatChart = style.styled(
-        {"vconcat": panels, "resolve": {"scale": scales}, "title": head}
-    )
-    return whole
-
-
-def _panel(rows: Sequence[dict[str, Any]], kind: str) -> Any:
-    title, height = ("accuracy", 190) if kind == "accuracy" else ("gap", 130)
-    values = [
-        row
-        | {
-            "low": row["value"] - 2 * row["error"],
-            "high": row["value"] + 2 * row["error"],
-        }
-        for row in rows
-    ]
-    low, high = style.padded([row[end] for row in values for end in ("low", "high")])
-    sizes = sorted({row["x"] for row in rows})
-    scale = {"type": "log", "nice": False, "domain": [sizes[0] / 1.1, sizes[-1] * 1.1]}
-    x = field(
-        "x:Q",
-        title="training rows",
-        scale=scale,
-        axis={"values": sizes, "format": ",d", "grid": False},
-    )
-    y = field(
-        "value:Q",
-        title=title,
-        scale={"domain": [low, high], "nice": False, "zero": False},
-    )
-    color, shape = _series(
-        "component", values, legend=len({row["component"] for row in rows}) > 1
-    )
-    dashes = {"domain": list(ALGORITHM_NAMES), "range": [[4, 4], [1, 0]]}
-    dash = field("algorithm:N", sort=list(ALGORITHM_NAMES), title=None, scale=dashes)
-    base = chart(values).encode(x=x, color=color)
-    candidate = "datum.algorithm == 'candidate'"
-    band = base.mark("area", candidate, opacity=0.15).encode(
-        y=field("low:Q", title=""), y2="high"
-    )
-    lines = base.mark("line", strokeWidth=2).encode(y=y, strokeDash=dash)
-    points = base.mark("point", candidate, filled=True, size=55, opacity=1).encode(
-        y=y, shape=shape
-    )
-    return {"layer": [band, lines, points], "width": 480, "height": height}
-
-
-def _series(name: str, rows: Sequence[dict[str, Any]], legend: bool) -> tuple[Any, Any]:
-    """The color and the shape of each series, in the order of the rows."""
-    names = list(dict.fromkeys(row[name] for row in rows))
-    return series(
-        name,
-        names,
-        OKABE_ITO,
-        SHAPES,
-        title=None,
-        legend={"symbolOpacity": 1} if legend else None,
-    )
 
 
 def attempts(games: Mapping[str, Any]) -> style.LayerChart:

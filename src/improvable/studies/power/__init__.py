@@ -3,10 +3,8 @@ there.
 """
 
 from improvable.studies.power.assumptions import AssumedGroup
-from improvable.studies.power.learning import Learning, LearningPoint, LearningStep
 from improvable.studies.power.plan import (
     PowerPlan,
-    Tried,
     power_from_assumptions,
     power_from_pilot,
 )
@@ -14,13 +12,9 @@ from improvable.studies.power.simulate import PowerPoint, SampleSize
 
 __all__ = [
     "AssumedGroup",
-    "Learning",
-    "LearningPoint",
-    "LearningStep",
     "PowerPlan",
     "PowerPoint",
     "SampleSize",
-    "Tried",
     "power_from_assumptions",
     "power_from_pilot",
 ]

@@ -1,34 +1,28 @@
 """Plans of an audit: how likely it is to reject, from a pilot or from assumptions, and
-the rows that suffice.
+the rows that suffice, by forward repetitions and by the paper's split.
 """
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from improvable.data.frame import FrameLike
+from improvable.data.frame import FrameLike, build_frame
 from improvable.errors import OptionError
 from improvable.question.claim import Claim, check_claim, make_claim
 from improvable.question.options import check_integer, check_number
-from improvable.question.settings import Scheme
+from improvable.question.settings import OBJECTS, SETTINGS, Scheme, where_to_say
 from improvable.report.text import paragraph
 from improvable.studies.power import simulate
 from improvable.studies.power.assumptions import AssumedGroup, Outlook, assume
-from improvable.studies.power.learning import MIN_FITS, Learning, frame_of, learn
+from improvable.studies.power.learning import MIN_FITS, learn
 from improvable.studies.power.simulate import PLAN_ROWS, PowerPoint, SampleSize, Setting
 
 if TYPE_CHECKING:
     import altair as alt
 
-TRAIN_FRACTIONS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
-REPETITIONS = (1, 3, 7, 15)
 MULTIPLES = (0.25, 0.5, 0.75, 1.25, 1.5, 2.0)  # of the rows that reach the wanted power
-SHARES = {
-    "delta_accuracy": (0.0, 0.02, 0.05, 0.1),
-    "delta_fairness": (0.0, 0.1, 0.25, 0.5),
-}
 NOT_EVIDENCE = (
     "Power at an estimated or assumed effect is not evidence that the effect exists."
 )
@@ -40,17 +34,6 @@ OTHER_ROWS = (
 
 
 @dataclass(frozen=True)
-class Tried:
-    """What is varied, one thing at a time; an empty field has its own default."""
-
-    rows: tuple[int, ...] = ()
-    train_fractions: tuple[float, ...] = ()
-    repetitions: tuple[int, ...] = ()
-    deltas_accuracy: tuple[float, ...] = ()
-    deltas_fairness: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
 class PowerPlan:
     """The result of `power_from_pilot` and `power_from_assumptions`.
 
@@ -58,26 +41,19 @@ class PowerPlan:
     ----------
     asked : PowerPoint
         The power in the setting asked for.
-    best : PowerPoint
-        The most power of the paper's split among the train fractions tried, all else as
-        asked.
     points : tuple of PowerPoint
-        All curves.
+        Power against rows, by forward repetitions and then by the paper's split.
     sample_sizes : tuple of SampleSize
-        Side by side: forward repetitions, and the paper's split with the train fraction
-        asked for and the best one.
+        The rows that suffice by forward repetitions, and by the paper's split.
     learns : bool
         Whether the candidate depends on training rows.
     basis, cautions : tuple of str
         What the plan rests on, and what to beware of.
-    learned : Learning or None
-        What the rule reached with more training rows; None without a pilot.
     """
 
     asked: PowerPoint
-    best: PowerPoint
     points: tuple[PowerPoint, ...]
-    sample_sizes: tuple[SampleSize, ...]
+    sample_sizes: tuple[SampleSize, SampleSize]
     wanted: float
     setting: Setting
     groups: tuple[str, ...]
@@ -85,257 +61,103 @@ class PowerPlan:
     basis: tuple[str, ...]
     cautions: tuple[str, ...]
     backend: Any = field(default="polars", repr=False)
-    learned: Learning | None = field(default=None, repr=False)
-
-    def learning(self) -> Learning:
-        """The candidate's utilities and gap against the number of training rows, and
-        whether more would help.
-        """
-        if self.learned is None:
-            raise OptionError(
-                "an assumed candidate does not learn.",
-                "Plan from a pilot to see how the rule learns.",
-            )
-        return self.learned
-
-    @property
-    def best_fractions(self) -> list[float]:
-        """The train fractions whose power the simulation cannot tell from the best."""
-        tried = [
-            (p.train_fraction, p.power)
-            for p in self.points
-            if p.varied == "train_fraction"
-        ]
-        return [
-            one
-            for one, power in tried
-            if one is not None and self.best.power - power <= 2 * self.best.error
-        ]
 
     @property
     def hopeless(self) -> bool:
-        """Whether no number of rows that was tried reaches the wanted power, by any
+        """Whether no number of rows that was tried reaches the wanted power, by either
         scheme.
         """
         return all(size.rows is None for size in self.sample_sizes)
+
+    @property
+    def notes(self) -> list[str]:
+        """What no plan shows."""
+        return [NOT_EVIDENCE, OTHER_ROWS] if self.learns else [NOT_EVIDENCE]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and strings, ready for JSON."""
         import improvable
 
-        asked, best, claim = self.asked, self.best, self.setting.claim.to_dict()
+        asked = self.asked
+        claim = self.setting.claim.to_dict()
+        for name, value in claim.items():
+            claim[name] = list(value) if isinstance(value, tuple) else value
         return {
             "kind": "power",
             "power": asked.power,
             "error": asked.error,
             "range": None if asked.low is None else [asked.low, asked.high],
-            **{
-                name: getattr(asked, name)
-                for name in ("rows", "scheme", "train_fraction", "repetitions")
-            },
+            "rows": asked.rows,
+            "scheme": asked.scheme,
+            "train_fraction": asked.train_fraction,
+            "repetitions": self.setting.repetitions,
             "wanted": self.wanted,
             "sample_sizes": [asdict(size) for size in self.sample_sizes],
-            "best_train_fraction": best.train_fraction,
-            "best_power": best.power,
-            "as_good_train_fractions": self.best_fractions,
             "alpha": self.setting.alpha,
-            **{
-                name: list(value) if isinstance(value, tuple) else value
-                for name, value in claim.items()
-            },
+            **claim,
             "groups": list(self.groups),
             "points": [asdict(point) for point in self.points],
-            "learning": None if self.learned is None else self.learned.to_dict(),
             "simulations": self.setting.simulations,
             "seed": self.setting.seed,
             "basis": list(self.basis),
-            "words": self._findings(),
-            "warnings": [*self.cautions, *self._notes()],
+            "words": describe_plan(self),
+            "warnings": [*self.cautions, *self.notes],
             "version": improvable.__version__,
         }
 
     def table(self) -> Any:
         """All points as a data frame of the pilot's own kind."""
-        return frame_of(self.points, self.backend)
+        return tabulate_points(self.points, self.backend)
 
     def csv(self) -> str:
         """All points, in CSV."""
-        return str(frame_of(self.points, "polars").write_csv())
+        return str(tabulate_points(self.points, "polars").write_csv())
 
     def summary(self) -> str:
         """The plan in words, with the curves as tables."""
-        findings, last = (
-            self._findings(),
-            [f"Caution: {text}" for text in self.cautions],
-        )
+        findings = map(paragraph, describe_plan(self))
+        cautions = [paragraph(f"Caution: {text}") for text in self.cautions]
         if self.hopeless:
-            return "\n".join(map(paragraph, [*findings, *last]))
-        learned = [] if self.learned is None else [self.learned.summary(), ""]
-        parts = [
-            *map(paragraph, findings),
-            "",
-            *map(paragraph, self.basis),
-            "",
-            *self._tables(),
-            "",
-            *learned,
-        ]
-        return "\n".join([*parts, *map(paragraph, [*self._notes(), *last])])
+            return "\n".join([*findings, *cautions])
+        basis = map(paragraph, self.basis)
+        notes = map(paragraph, self.notes)
+        tables = []
+        for size in self.sample_sizes:
+            curve = [point for point in self.points if point.scheme == size.scheme]
+            tables += print_curve(curve)
+        lines = [*findings, "", *basis, "", *tables, "", *notes, *cautions]
+        return "\n".join(lines)
 
     def plot(self) -> "alt.LayerChart":
-        """Power against rows: of forward repetitions, and of the paper's split, as
-        asked for and at its best.
-        """
+        """Power against rows, by forward repetitions and by the paper's split."""
         from improvable.report.plots import power_curves
 
-        points = [p for p in self.points if p.varied == "rows"]
         rows = [
-            {"x": p.rows, "series": _scheme_name(p), "power": p.power, "error": p.error}
-            for p in points
+            {
+                "x": point.rows,
+                "series": name_scheme(point),
+                "power": point.power,
+                "error": point.error,
+            }
+            for point in self.points
         ]
-        widest = max(p.rows for p in points)
-        marks = [
-            size.rows
-            for size in self.sample_sizes
-            if size.rows is not None and size.rows <= widest
-        ]
-        times, repetitions = self.setting.simulations, self.asked.repetitions
+        widest = max(point.rows for point in self.points)
+        enough = [size.rows for size in self.sample_sizes if size.rows is not None]
+        marks = [count for count in enough if count <= widest]
         subtitle = [
-            f"{times:,} simulated audits per point; repetitions in each: {repetitions}."
+            f"{self.setting.simulations:,} simulated audits per point; repetitions in "
+            f"each: {self.setting.repetitions}."
         ]
-        subtitle += (
-            [f"Dotted: rows that reach a power of {self.wanted:g}."] if marks else []
-        )
-        title = "Probability that the audit rejects"
+        if marks:
+            subtitle.append(f"Dotted: rows that reach a power of {self.wanted:g}.")
         return power_curves(
             rows,
             x_title="rows",
-            title=title,
+            title="Probability that the audit rejects",
             subtitle=subtitle,
             level=self.setting.alpha,
             marks=marks,
         )
-
-    def _findings(self) -> list[str]:
-        asked, best = self.asked, self.best
-        times = (
-            f"{asked.repetitions} "
-            f"{'repetition' if asked.repetitions == 1 else 'repetitions'}"
-        )
-        how = (
-            times.replace(" ", " forward ")
-            if asked.scheme == "forward"
-            else f"{times} of {_scheme_words(asked)}"
-        )
-        says = (
-            f"with {asked.rows:,} rows and {how}, the audit rejects with probability "
-            f"{number(asked.power)}"
-        )
-        low, high = number(asked.low), number(asked.high)
-        other = (
-            f"Another pilot of this size could have said {low} to {high}, an 80% range "
-            "of the audit's power."
-        )
-        out = [] if asked.low is None else [other]
-        says = f"This one says: {says}" if out else f"W{says[1:]}"
-        if self.hopeless:
-            most = max(size.most_tried for size in self.sample_sizes)
-            return [
-                *out,
-                (
-                    f"{says}, and no number of rows up to {most:,} makes that "
-                    f"{number(self.wanted)}."
-                ),
-            ]
-        out.append(f"{says} (Monte Carlo error {number(asked.error, 3)}).")
-        out += [
-            self._size_words(size)
-            for size in (self.sample_sizes if self.learns else self.sample_sizes[:2])
-        ]
-        forward, split = self.sample_sizes[:2]
-        one, other = _scheme_words(forward), _scheme_words(split)
-        if forward.rows is not None and split.rows is not None:
-            text = (
-                f"{one} need {forward.rows / split.rows:.0%} of the rows that {other} "
-                "needs"
-            )
-        elif forward.rows is None and split.rows is None:
-            text = f"neither {one} nor {other} would reach it"
-        else:
-            reached, not_reached = (one, other) if split.rows is None else (other, one)
-            text = f"{reached} would reach it, and {not_reached} would not"
-        out.append(f"Side by side: {text}. Declare the scheme before the audit.")
-        same = [
-            f"{fraction:g}"
-            for fraction in self.best_fractions
-            if fraction != best.train_fraction
-        ]
-        also = f"; within Monte Carlo error of it: {', '.join(same)}" if same else ""
-        if not self.learns:
-            also += (
-                "; but the assumed candidate does not learn, so leave a real rule "
-                "enough rows"
-            )
-        out.append(
-            "Best train fraction of the paper's split, of those tried: "
-            f"{best.train_fraction:g} (power {number(best.power)}, Monte Carlo error "
-            f"{number(best.error, 3)}{also})."
-        )
-        if any(
-            point.varied == "repetitions" and point.repetitions == 1
-            for point in self.points
-        ):
-            levels = "One repetition is tested at alpha and several at alpha / 2"
-            out.append(
-                f"{levels}, but the verdict of one depends on the random order of the "
-                "rows."
-            )
-        return out
-
-    def _size_words(self, size: SampleSize) -> str:
-        start = f"To reach {number(self.wanted)} by {_scheme_words(size)}:"
-        if size.rows is None:
-            return f"{start} more than {size.most_tried:,} rows, or no number of rows."
-        low = f"{size.rows_low:,}" if size.rows_low else "fewer"
-        high = f"{size.rows_high:,}" if size.rows_high else "more"
-        text = f"{start} {size.rows:,} rows (Monte Carlo error: {low} to {high})"
-        if not self.learns:
-            return f"{text}."
-        never = f"more than {size.most_tried:,}, or never"
-        least = never if size.rows_at_low_end is None else f"{size.rows_at_low_end:,}"
-        return f"{text}; at the lower end of that range, {least}."
-
-    def _notes(self) -> list[str]:
-        return [NOT_EVIDENCE, OTHER_ROWS] if self.learns else [NOT_EVIDENCE]
-
-    def _tables(self) -> list[str]:
-        out = []
-        for varied in dict.fromkeys(point.varied for point in self.points):
-            several = [p for p in self.points if p.varied == varied]
-            for how in (
-                dict.fromkeys(map(_scheme_name, several))
-                if varied == "rows"
-                else [None]
-            ):
-                curve = [p for p in several if how in (None, _scheme_name(p))]
-                head = varied.replace("_", " ") + ("" if how is None else f", {how}")
-                lines = {
-                    head: [
-                        f"{x:,}" if isinstance(x, int) else f"{x:g}"
-                        for x in (getattr(p, varied) for p in curve)
-                    ],
-                    "  power": [number(p.power) for p in curve],
-                    "  Monte Carlo error": [number(p.error, 3) for p in curve],
-                }
-                if curve[0].low is not None:
-                    lines["  80% low"] = [number(p.low) for p in curve]
-                    lines["  80% high"] = [number(p.high) for p in curve]
-                width = max(6, *(len(text) for text in lines[head])) + 1
-                out += [
-                    f"{name:<20}" + "".join(f"{cell:>{width}}" for cell in line)
-                    for name, line in lines.items()
-                ]
-        return out
 
 
 def power_from_pilot(
@@ -347,7 +169,6 @@ def power_from_pilot(
     train_fraction: float = 0.5,
     alpha: float = 0.05,
     wanted: float = 0.8,
-    tried: Tried | None = None,
     simulations: int = 2_000,
     sizes: int = 6,
     fits: int = 30,
@@ -375,8 +196,6 @@ def power_from_pilot(
         Of the paper's split.
     wanted : float
         The power to look for a sample size for.
-    tried : Tried, optional
-        Other values of what is varied.
     simulations : int
         Simulated audits behind each number.
     sizes, fits : int
@@ -414,6 +233,11 @@ def power_from_pilot(
             f"a plan does not take {name}.",
             "Omit it: a plan draws nothing and keeps no repetitions.",
         )
+    known = {*SETTINGS, *OBJECTS, "n_jobs"}
+    for name, value in question.items():
+        if name not in known:
+            own = inspect.signature(power_from_pilot).parameters
+            raise TypeError(where_to_say(name, value, [*own, *sorted(known)]))
     check_number("the wanted power", wanted, 0, 1)
     least = PLAN_ROWS if rows is None else rows
     setting = Setting(
@@ -427,7 +251,7 @@ def power_from_pilot(
         seed=seed,
     )
     question |= {"scheme": scheme, "repetitions": repetitions}
-    outlook, study, learned = learn(data, rows, sizes, fits, question, seed)
+    outlook, study = learn(data, rows, sizes, fits, question, seed)
     total = int(study.setting["rows"]) if rows is None else rows
     setting = replace(
         setting, rows=total, claim=study.question.claim, teaching=outlook.teaching
@@ -437,11 +261,8 @@ def power_from_pilot(
         for caution in study.cautions
         if caution.kind in ("dropped", "groups")
     ]
-    return replace(
-        _plan(outlook, setting, wanted, tried or Tried(), cautions),
-        backend=study.backend,
-        learned=learned,
-    )
+    plan = make_plan(outlook, setting, wanted, cautions)
+    return replace(plan, backend=study.backend)
 
 
 def power_from_assumptions(
@@ -453,7 +274,6 @@ def power_from_assumptions(
     train_fraction: float = 0.5,
     alpha: float = 0.05,
     wanted: float = 0.8,
-    tried: Tried | None = None,
     simulations: int = 2_000,
     seed: int = 0,
     **claim: Any,
@@ -468,7 +288,7 @@ def power_from_assumptions(
     groups : sequence of AssumedGroup
     rows : int
         Rows that the audit will have.
-    scheme, repetitions, train_fraction, alpha, wanted, tried, simulations, seed
+    scheme, repetitions, train_fraction, alpha, wanted, simulations, seed
         As in `power_from_pilot`.
     **claim
         delta_accuracy, delta_fairness, form, gap, protected, overall, ask and no_worse,
@@ -508,88 +328,60 @@ def power_from_assumptions(
     check_claim(
         asked, [attribute.levels for attribute in outlook.attributes], ["calibration"]
     )
-    how = scheme, train_fraction, outlook.teaching, simulations, seed
-    return _plan(
-        outlook,
-        Setting(rows, repetitions, asked, alpha, *how),
-        wanted,
-        tried or Tried(),
+    setting = Setting(
+        rows,
+        repetitions,
+        asked,
+        alpha,
+        scheme,
+        train_fraction,
+        outlook.teaching,
+        simulations,
+        seed,
     )
+    return make_plan(outlook, setting, wanted)
 
 
-def _plan(
-    outlook: Outlook,
-    setting: Setting,
-    wanted: float,
-    tried: Tried,
-    cautions: Sequence[str] = (),
+def make_plan(
+    outlook: Outlook, setting: Setting, wanted: float, cautions: Sequence[str] = ()
 ) -> PowerPlan:
-    fractions = sorted(
-        {*(tried.train_fractions or TRAIN_FRACTIONS), setting.train_fraction}
-    )
-    repetitions = sorted({*(tried.repetitions or REPETITIONS), setting.repetitions})
-    varied = {
-        "train_fraction": [
-            replace(setting, scheme="split", train_fraction=fraction)
-            for fraction in fractions
-        ],
-        "repetitions": [replace(setting, repetitions=k) for k in repetitions],
-    }
-    for name, deltas in (
-        ("delta_accuracy", tried.deltas_accuracy),
-        ("delta_fairness", tried.deltas_fairness),
-    ):
-        usual = setting.claim.form == "ratio" and not isinstance(
-            getattr(setting.claim, name), Mapping
-        )
-        deltas = deltas or (SHARES[name] if usual else ())
-        for delta in deltas:
-            check_number(name, delta, -np.inf, np.inf)
-        # which is another word for a delta
-        margin = {} if name == "delta_fairness" else {"no_worse": None}
-        claims = [
-            replace(setting.claim, **{name: float(delta)}, **margin)  # type: ignore[arg-type]
-            for delta in deltas
-        ]
-        varied[name] = [replace(setting, claim=claim) for claim in claims]
+    """Simulate audits by both schemes, with numbers of rows around those that
+    suffice.
+    """
     views = [outlook, *simulate.range_of_outlooks(outlook, setting)]
-
-    def curve(name: str, several: Sequence[Setting]) -> list[PowerPoint]:
-        return [simulate.power_point(name, one, views) for one in several]
-
-    curves = {name: curve(name, several) for name, several in varied.items()}
-    best = max(curves["train_fraction"], key=lambda point: point.power)
-    compared = dict.fromkeys([setting.train_fraction, best.train_fraction or 0.0])
-    schemes = [replace(setting, scheme="forward")]
-    schemes += [
-        replace(setting, scheme="split", train_fraction=fraction)
-        for fraction in compared
-    ]
-    sizes = [simulate.sample_size(one, wanted, views) for one in schemes]
-    # By default the rows tried are some around those that reach the wanted power.
-    enough = [size.rows for size in sizes if size.rows is not None]
-    around = [
-        max(PLAN_ROWS, simulate.rounded(multiple * (*enough, setting.rows)[0]))
-        for multiple in MULTIPLES
-    ]
-    rows = sorted({*(tried.rows or (*around, *enough)), setting.rows})
-    by_rows = [curve("rows", [replace(one, rows=n) for n in rows]) for one in schemes]
+    forward = replace(setting, scheme="forward")
+    split = replace(setting, scheme="split")
+    sizes = (
+        simulate.sample_size(forward, wanted, views),
+        simulate.sample_size(split, wanted, views),
+    )
+    counts = choose_rows(setting.rows, sizes)
+    points = {
+        (scheme, count): simulate.power_point(replace(scheme, rows=count), views)
+        for scheme, count in product((forward, split), counts)
+    }
+    levels = [level for attribute in outlook.attributes for level in attribute.levels]
     return PowerPlan(
-        asked=by_rows[schemes.index(setting)][rows.index(setting.rows)],
-        best=best,
-        points=tuple(
-            point for several in (*by_rows, *curves.values()) for point in several
-        ),
-        sample_sizes=tuple(sizes),
+        asked=points[setting, setting.rows],
+        points=tuple(points.values()),
+        sample_sizes=sizes,
         wanted=wanted,
         setting=setting,
-        groups=tuple(
-            level for attribute in outlook.attributes for level in attribute.levels
-        ),
+        groups=tuple(levels),
         learns=outlook.learns,
         basis=outlook.basis,
         cautions=(*cautions, *_doubts(outlook, setting)),
     )
+
+
+def choose_rows(planned: int, sizes: Sequence[SampleSize]) -> list[int]:
+    """The numbers of rows on a curve: those planned for, those that suffice, and some
+    around the first of the latter.
+    """
+    enough = [size.rows for size in sizes if size.rows is not None]
+    center = enough[0] if enough else planned
+    around = [max(PLAN_ROWS, simulate.rounded(m * center)) for m in MULTIPLES]
+    return sorted({planned, *enough, *around})
 
 
 def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
@@ -635,21 +427,115 @@ def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
     return out
 
 
-def _scheme_name(one: PowerPoint) -> str:
+# Words and tables. ----
+
+
+def describe_plan(plan: PowerPlan) -> list[str]:
+    """The power in the setting asked for, the rows that suffice, and both schemes
+    beside each other.
+    """
+    power = describe_power(plan.asked, plan.setting.repetitions)
+    findings = []
+    if plan.asked.low is None:
+        power = f"With {power}"
+    else:
+        power = f"This one says: with {power}"
+        findings.append(
+            f"Another pilot of this size could have said {number(plan.asked.low)} to "
+            f"{number(plan.asked.high)}, an 80% range of the audit's power."
+        )
+    if plan.hopeless:
+        most = max(size.most_tried for size in plan.sample_sizes)
+        never = f"no number of rows up to {most:,} makes that {number(plan.wanted)}"
+        return [*findings, f"{power}, and {never}."]
+    error = number(plan.asked.error, 3)
+    return [
+        *findings,
+        f"{power} (Monte Carlo error {error}).",
+        *(describe_size(size, plan.wanted, plan.learns) for size in plan.sample_sizes),
+        compare_schemes(*plan.sample_sizes),
+    ]
+
+
+def describe_power(point: PowerPoint, repetitions: int) -> str:
+    noun = "repetition" if repetitions == 1 else "repetitions"
+    how = f"{repetitions} forward {noun}"
+    if point.scheme == "split":
+        how = f"{repetitions} {noun} of {describe_scheme(point)}"
     return (
-        "forward"
-        if one.train_fraction is None
-        else f"split at {100 * one.train_fraction:g}%"
+        f"{point.rows:,} rows and {how}, the audit rejects with probability "
+        f"{number(point.power)}"
     )
 
 
-def _scheme_words(one: PowerPoint | SampleSize) -> str:
-    fraction = one.train_fraction
-    return (
-        "forward repetitions"
-        if fraction is None
-        else f"the paper's split with {100 * fraction:g}% for training"
-    )
+def describe_size(size: SampleSize, wanted: float, learns: bool) -> str:
+    start = f"To reach {number(wanted)} by {describe_scheme(size)}:"
+    if size.rows is None:
+        return f"{start} more than {size.most_tried:,} rows, or no number of rows."
+    low = f"{size.rows_low:,}" if size.rows_low else "fewer"
+    high = f"{size.rows_high:,}" if size.rows_high else "more"
+    text = f"{start} {size.rows:,} rows (Monte Carlo error: {low} to {high})"
+    if not learns:
+        return f"{text}."
+    least = f"more than {size.most_tried:,}, or never"
+    if size.rows_at_low_end is not None:
+        least = f"{size.rows_at_low_end:,}"
+    return f"{text}; at the lower end of that range, {least}."
+
+
+def compare_schemes(forward: SampleSize, split: SampleSize) -> str:
+    """Which scheme needs fewer rows; at least one has a number of rows that
+    suffices.
+    """
+    blocks = describe_scheme(forward)
+    halves = describe_scheme(split)
+    if forward.rows is None:
+        text = f"{halves} would reach it, and {blocks} would not"
+    elif split.rows is None:
+        text = f"{blocks} would reach it, and {halves} would not"
+    else:
+        share = forward.rows / split.rows
+        text = f"{blocks} need {share:.0%} of the rows that {halves} needs"
+    return f"Side by side: {text}. Declare the scheme before the audit."
+
+
+def print_curve(curve: Sequence[PowerPoint]) -> list[str]:
+    """Power against rows as a table of text."""
+    rows = [f"{point.rows:,}" for point in curve]
+    cells = {
+        f"rows, {name_scheme(curve[0])}": rows,
+        "  power": [number(point.power) for point in curve],
+        "  Monte Carlo error": [number(point.error, 3) for point in curve],
+    }
+    if curve[0].low is not None:
+        cells["  80% low"] = [number(point.low) for point in curve]
+        cells["  80% high"] = [number(point.high) for point in curve]
+    width = max(6, *map(len, rows)) + 1
+    lines = []
+    for name, line in cells.items():
+        padded = [f"{cell:>{width}}" for cell in line]
+        lines.append(f"{name:<20}" + "".join(padded))
+    return lines
+
+
+def tabulate_points(points: Sequence[PowerPoint], backend: Any) -> Any:
+    """Points as a data frame of the caller's own kind."""
+    columns = {
+        name: [getattr(point, name) for point in points] for name in vars(points[0])
+    }
+    return build_frame(columns, backend)
+
+
+def name_scheme(point: PowerPoint) -> str:
+    if point.train_fraction is None:
+        return "forward"
+    return f"split at {100 * point.train_fraction:g}%"
+
+
+def describe_scheme(planned: PowerPoint | SampleSize) -> str:
+    if planned.train_fraction is None:
+        return "forward repetitions"
+    return f"the paper's split with {100 * planned.train_fraction:g}% for training"
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -31,7 +31,7 @@ The difference is each repetition's own. The paper's split has one cut, c: E g^2
 training rows; a forward repetition chooses it on the rows tested.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import get_args
@@ -210,19 +210,13 @@ def _noise(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PowerPoint:
-    """The power in one setting."""
+    """The power with some number of rows, by one scheme."""
 
-    # whose curve this is on: rows, train_fraction, repetitions, delta_accuracy or
-    # delta_fairness
-    varied: str
     rows: int
     scheme: str
     train_fraction: float | None  # None where the scheme is forward
-    repetitions: int
-    delta_accuracy: float | None  # None where there is one for each group or utility
-    delta_fairness: float | None
     power: float  # the share of simulated audits that reject
     error: float  # its Monte Carlo standard error
     # the 80% range of the power: what another pilot of this size could have said; None
@@ -250,9 +244,7 @@ class SampleSize:
     most_tried: int
 
 
-def power_point(
-    varied: str, setting: Setting, outlooks: Sequence[Outlook]
-) -> PowerPoint:
+def power_point(setting: Setting, outlooks: Sequence[Outlook]) -> PowerPoint:
     """The power under the first outlook and, for a range, under the others."""
     if not setting.feasible:
         what = (
@@ -262,31 +254,19 @@ def power_point(
         raise OptionError(what, "Give another fraction, or more rows.")
     results = [simulate(outlook, setting) for outlook in outlooks]
     powers = [result.power for result in results]
-    low, high = (min(powers), max(powers)) if len(powers) > 1 else (None, None)
-    training, claim = setting.training_rows, setting.claim
-    delta, gap = (
-        None if isinstance(one, Mapping) else one
-        for one in (claim.delta_accuracy, claim.delta_fairness)
-    )
-    asked = (
-        varied,
-        setting.rows,
-        setting.scheme,
-        setting.fraction,
-        setting.repetitions,
-        delta,
-        gap,
-    )
-    reach = outlooks[0].reach(training)
+    has_range = len(powers) > 1
+    training = setting.training_rows
     return PowerPoint(
-        *asked,
-        powers[0],
-        results[0].error,
-        low,
-        high,
-        training[-1],
-        setting.test_rows,
-        reach,
+        rows=setting.rows,
+        scheme=setting.scheme,
+        train_fraction=setting.fraction,
+        power=powers[0],
+        error=results[0].error,
+        low=min(powers) if has_range else None,
+        high=max(powers) if has_range else None,
+        training_rows=training[-1],
+        test_rows=setting.test_rows,
+        reach=outlooks[0].reach(training),
     )
 
 
