@@ -70,7 +70,7 @@ Which rule to try first, and what the default is judged by. Written by `make boa
 
 Each p-value is one draw of chance: do not read a rank into .03 and .05. To choose a rule by its p-value on the data to
 be judged is an error that a [tournament](../how-to/choose-a-rule.md#do-not-try-five-and-report-the-best) avoids. Rules
-that do not apply are left out: `drop:...`, which depends on the columns. {slow}
+that do not apply are left out. {slow}
 
 The care program has fewer rows than the paper's 48,784, to keep the board's time in bounds.
 {draws:,} draws; {machine}; improvable {made}.

@@ -18,7 +18,7 @@ import polars as pl
 import improvable
 from improvable.errors import ImprovableWarning
 
-RULES = ("linear", "aim", "tournament:linear,drop:record:linear,blend:0.5:linear")
+RULES = ("linear", "aim")
 
 
 def people(rng: np.random.Generator, rows: int, null: bool) -> pl.DataFrame:

@@ -23,7 +23,6 @@ CARE = (
     "forest",
     "ridge:100",
     "blend:0.5:linear",
-    "drop:cost_*:linear",
     "aim",
     "tournament:linear,lasso,boosting",
 )

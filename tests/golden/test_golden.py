@@ -16,7 +16,6 @@ from golden.stored import find_path, list_stale, read_stored
 from improvable.algorithms.rules import FAMILIES
 
 MOST_LINES = 20
-REPLACED = {"drop"}  # `exclude` does the same
 
 
 def write_csv(frame: pl.DataFrame) -> str:
@@ -87,7 +86,7 @@ def test_mixed_columns_give_the_same_result(frame: str) -> None:
 def test_every_rule_is_there_by_both_schemes() -> None:
     rules = [settings["rule"] for settings in (RULES | PROGRAMS).values()]
     names = {str(rule).partition(":")[0] for rule in rules}
-    assert set(FAMILIES) - REPLACED <= names
+    assert set(FAMILIES) <= names
 
 
 def test_no_stored_result_is_without_an_entry() -> None:

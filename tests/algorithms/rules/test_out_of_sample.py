@@ -103,7 +103,6 @@ def share_of_new_rows(
         ("forest:100", {"binary": True}),
         ("forest:20", {}),
         ("blend:0.5:forest:100", {}),
-        ("drop:x1:forest:100", {}),
         ("tournament:forest:20,linear", {}),
         ("linear", {"coarse": True}),
         ("forest:100", {"coarse": True}),

@@ -75,7 +75,7 @@ def test_a_new_rule_is_one_file_and_one_line(monkeypatch: pytest.MonkeyPatch) ->
     assert "first:age" in rule_names()
     assert own_modules("first:age") == []
     assert not runs_foreign_code(as_rule("first:age"))
-    assert own_modules("tournament:first,drop:x:their_rules:rule") == ["their_rules"]
+    assert own_modules("tournament:first,blend:0.5:their_rules:rule") == ["their_rules"]
     assert "first (selects by one feature)" in " ".join(rules_help().split())
     assert (
         "| `first`, `first:age` | selects by one feature | capacity |" in rules.table()
@@ -83,7 +83,7 @@ def test_a_new_rule_is_one_file_and_one_line(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(OptionError, match=r"there is no rule 'firs'.*first"):
         as_rule("firs")
     people = improvable.datasets.care_management(1_000, seed=1)
-    for rule in ("first", "first:gagne_sum_tm1", "tournament:linear,drop:cost_*:first"):
+    for rule in ("first", "first:gagne_sum_tm1", "tournament:linear,first"):
         result = improvable.audit(
             people,
             outcome="gagne_sum_t",
@@ -103,7 +103,7 @@ def test_every_name_that_is_proposed_is_a_rule(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["forest", "ridge", "linear_program", "drop", "blend", "tournament"]
+    "name", ["forest", "ridge", "linear_program", "blend", "tournament"]
 )
 def test_a_wrong_setting_says_how_to_write_it(name: str) -> None:
     with pytest.raises(OptionError):
@@ -154,7 +154,7 @@ def test_a_new_wrapper_does_not_hide_code(
     assert as_rule("twice:ridge:10").name == "twice"
     for name in (
         "twice:their_rules:rule",
-        "drop:x:twice:their_rules:rule",
+        "blend:0.5:twice:their_rules:rule",
         "tournament:linear,twice:their_rules:rule",
     ):
         assert own_modules(name) == ["their_rules"]

@@ -188,16 +188,6 @@ def test_a_blend_of_nearly_nothing_is_the_status_quo_and_of_nearly_all_the_model
     assert (decisions("blend:0.999999:linear") == decisions("linear")).mean() > 0.999
 
 
-def test_dropping_features_is_the_rule_without_them(people: pl.DataFrame) -> None:
-    dropped = audited(people, rule="drop:cost_*:linear").to_dict()["repetitions"]
-    without = audited(people, rule="linear", features=["need", "noise"]).to_dict()[
-        "repetitions"
-    ]
-    assert [repetition["components"] for repetition in dropped] == [
-        repetition["components"] for repetition in without
-    ]
-
-
 def test_a_rule_can_be_named_by_module_and_object(
     people: pl.DataFrame, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,7 +229,7 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
         ("tournament:linear,linear", "at least two different rules"),
         ("blend:2:linear", "is not a blend"),
         ("blend:0.5", "Write it like blend:0.5:linear"),
-        ("blend:0.5:drop:x:linear", "is not a blend"),
+        ("blend:0.5:linear_program", "is not a blend"),
         ("ridge:strong", "Write it like ridge:10"),
         ("ridgge:1", "cannot be found"),
         ("os:nothing", "cannot be imported"),
@@ -253,22 +243,14 @@ def test_rules_that_cannot_be_read_say_how_to_write_them(
         as_rule(rule)
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ("drop:zzz*:linear", "repetition 1, block 1: 'zzz.' matches no feature"),
-        ("drop:*:linear", "matches every feature"),
-        (
-            "tournament:linear,logistic",
-            "contender 'logistic': rule 'logistic' is a classifier",
-        ),
-    ],
-)
-def test_rules_that_fail_on_the_rows_name_the_repetition(
-    people: pl.DataFrame, rule: str, message: str
+def test_a_rule_that_fails_on_the_rows_names_the_repetition(
+    people: pl.DataFrame,
 ) -> None:
+    message = (
+        "repetition 1, block 1: contender 'logistic': rule 'logistic' is a classifier"
+    )
     with pytest.raises(improvable.RuleError, match=message):
-        audited(people, rule=rule)
+        audited(people, rule="tournament:linear,logistic")
 
 
 def test_a_blend_needs_a_score(people: pl.DataFrame) -> None:

@@ -102,7 +102,7 @@ def test_the_files_of_a_rule_are_known_without_importing_them(
     assert source_files("tournament:linear,vouched_rule:rule") == {
         "vouched_rule.py": content
     }
-    assert source_files("drop:age:vouched_rule:rule") == {"vouched_rule.py": content}
+    assert source_files("blend:0.5:vouched_rule:rule") == {"vouched_rule.py": content}
     assert source_files("ridge:10") == {}
     with pytest.raises(improvable.OptionError, match="cannot be found"):
         source_files("no_such_module:rule")

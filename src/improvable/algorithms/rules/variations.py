@@ -1,10 +1,7 @@
-"""Rules made of rules: without some features, blended with the status quo's own score,
-or in a tournament.
-"""
+"""Rules made of rules: blended with the status quo's own score, or in a tournament."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -12,7 +9,6 @@ import numpy as np
 from improvable._typing import FloatArray
 from improvable.algorithms.constraints import (
     CAPACITY,
-    MONOTONE,
     SELECTION_GAP,
     honors_of,
 )
@@ -49,36 +45,6 @@ CONTENDERS = "linear,lasso,boosting,aim"
 bend and interact, and a line that is aimed at the claim. All four are fast, take a
 target of 0/1 or any number, and err differently; a forest takes minutes, and logistic
 only 0/1."""
-
-
-@dataclass(frozen=True)
-class WithoutFeatures:
-    """A rule that may not read the features that match a pattern:
-    ``drop:cost_*:linear``.
-    """
-
-    pattern: str
-    rule: SelectionRule
-
-    @property
-    def name(self) -> str:
-        return f"drop:{self.pattern}:{self.rule.name}"
-
-    @property
-    def honors(self) -> frozenset[str]:
-        return honors_of(self.rule) - {MONOTONE}
-
-    def select(self, training: Training, status_quo: Algorithm) -> Any:
-        kept = tuple(
-            name for name in training.features if not fnmatchcase(name, self.pattern)
-        )
-        if not kept or len(kept) == len(training.features):
-            which = "no" if kept else "every"
-            raise RuleError(
-                f"'{self.pattern}' matches {which} feature.",
-                "Drop some features and keep some.",
-            )
-        return self.rule.select(replace(training, features=kept), status_quo)
 
 
 @dataclass(frozen=True)
@@ -266,14 +232,6 @@ class Tournament:
 
 
 FAMILIES = (
-    Family(
-        "drop",
-        "a rule without some features",
-        WithoutFeatures,
-        "cost_*:linear",
-        False,
-        rule_after_colon,
-    ),
     Family(
         "blend",
         "a predictive rule's score mixed with the status quo's",
