@@ -22,7 +22,7 @@ from improvable.algorithms.leakage import (
     determines,
     group_target,
     outcome_target,
-    told,
+    score_column,
     told_together,
 )
 from improvable.data.quality import written_number
@@ -422,7 +422,7 @@ def test_shares_agree_with_slow_ones() -> None:
         [learned.get("missing" if np.isnan(v) else v, overall) for v in x[200:]]
     )
     target = group_target("y", y, 2)
-    assert told(column, *bins_of(column), target) == pytest.approx(
+    assert score_column(*bins_of(column), target) == pytest.approx(
         slow_auc(scores, y[200:] == 1), abs=6e-4
     )
     z = np.nan_to_num(x) * 2 + rng.normal(0, 1, n)
@@ -434,9 +434,30 @@ def test_shares_agree_with_slow_ones() -> None:
     slow = (
         1 - ((z[200:] - predicted) ** 2).sum() / ((z[200:] - z[200:].mean()) ** 2).sum()
     )
-    assert told(
-        Column("x", x, ordered=False), *bins_of(column), outcome_target("z", z)
-    ) == pytest.approx(slow, abs=6e-4)
+    ranks = np.array([(z < v).sum() + ((z == v).sum() + 1) / 2 for v in z])
+    assert outcome_target("z", z).ranks.tolist() == ranks.tolist()
+    means = {
+        value: ranks[:200][np.nan_to_num(x[:200], nan=-1) == value].mean()
+        for value in [*range(12), -1]
+    }
+    predicted = np.array([means[v] for v in np.nan_to_num(x[200:], nan=-1)])
+    spread = ((ranks[200:] - ranks[200:].mean()) ** 2).sum()
+    slow_of_ranks = 1 - ((ranks[200:] - predicted) ** 2).sum() / spread
+    assert score_column(*bins_of(column), outcome_target("z", z)) == pytest.approx(
+        max(slow, slow_of_ranks), abs=6e-4
+    )
+
+
+@pytest.mark.parametrize("tail", [1.0, 2.0])
+def test_a_long_tail_hides_no_copy(tail: float) -> None:
+    rng = np.random.default_rng(11)
+    y = rng.lognormal(0, tail, 2_000).round(1)
+    target = outcome_target("y", y)
+    noisy = Column("x", y * rng.lognormal(0, 0.02, 2_000), ordered=True)
+    unrelated = Column("x", rng.permutation(y), ordered=True)
+    scores = [score_column(*bins_of(one), target) or 0.0 for one in (noisy, unrelated)]
+    assert scores[0] > 0.98
+    assert scores[1] < 0.1
 
 
 def test_together_is_about_what_a_logistic_regression_gives() -> None:

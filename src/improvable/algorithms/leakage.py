@@ -8,6 +8,7 @@ Rows come in the order of their keys, which is random and the same for every eng
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,6 @@ ROWS_TO_CONTRADICT = 200, 2_000
 MIN_TOLD = 5  # an outcome that fewer rows differ in may be told by accident
 MAX_BINS = 64
 MIN_SCORED = 20
-WORTH_FITTING = 0.5
 MAX_TOGETHER = 300
 DIGITS = 3  # the last digits of a sum differ between machines, and a result must not
 DAY = len("2020-01-31")
@@ -59,6 +59,13 @@ class Target:
 
     def take(self, rows: slice | BoolArray) -> "Target":
         return replace(self, values=self.values[rows], codes=self.codes[rows])
+
+    @cached_property
+    def ranks(self) -> FloatArray:
+        """The rank of each row's value; equal values share the mean of their ranks."""
+        counts = np.bincount(self.codes, minlength=self.levels)
+        means = np.cumsum(counts) - (counts - 1) / 2
+        return np.asarray(means[self.codes])
 
     @property
     def compared(self) -> range:
@@ -234,81 +241,53 @@ def bins_of(column: Column) -> tuple[IntArray, int]:
     return bins, len(edges) + 2
 
 
-def told(column: Column, bins: IntArray, count: int, target: Target) -> float | None:
-    """How well a column alone predicts the target in the second half: AUC, or R
-    squared; None with too few rows.
+def score_column(bins: IntArray, count: int, target: Target) -> float | None:
+    """How well the bins of a column alone predict the target in the second half of the
+    rows: AUC, or R squared; None with too few rows.
+    """
+    if target.named:
+        return _score_levels(bins, count, target)
+    return _score_values(bins, count, target)
+
+
+def _score_levels(bins: IntArray, count: int, target: Target) -> float | None:
+    half = len(bins) // 2
+    joint = bins * target.levels + target.codes
+    learned, scored = (
+        np.bincount(part, minlength=count * target.levels).reshape(count, -1)
+        for part in (joint[:half], joint[half:])
+    )
+    aucs = []
+    for level in target.compared:
+        yes = scored[:, level]
+        no = scored.sum(axis=1) - yes
+        if min(yes.sum(), no.sum()) >= MIN_SCORED and learned[:, level].any():
+            shares = _means(learned[:, level], learned.sum(axis=1))
+            aucs.append(_auc(shares, yes, no))
+    return round(max(aucs), DIGITS) if aucs else None
+
+
+def _score_values(bins: IntArray, count: int, target: Target) -> float | None:
+    """The R squared of the outcome or of its ranks, whichever is larger.
+
+    Where an outcome has a long tail, a few large values decide the first: 64 bins may
+    reach .5 for an exact copy. In the second every row counts alike.
     """
     half = len(bins) // 2
-    if target.named:
-        joint, size = bins * target.levels + target.codes, count * target.levels
-        before, after = (
-            np.bincount(part, minlength=size).reshape(count, -1)
-            for part in (joint[:half], joint[half:])
-        )
-        aucs = [
-            _auc(_means(before[:, level], before.sum(axis=1)), mine, others)
-            for level in target.compared
-            for mine, others in [(after[:, level], after.sum(axis=1) - after[:, level])]
-            if min(mine.sum(), others.sum()) >= MIN_SCORED and before[:, level].any()
-        ]
-        return round(max(aucs), DIGITS) if aucs else None
-    values = target.values
-    if half < MIN_SCORED or np.ptp(values[half:]) == 0:
+    if half < MIN_SCORED or np.ptp(target.values[half:]) == 0:
         return None
-    sums = np.bincount(bins[:half], weights=values[:half], minlength=count)
-    found = _r_squared(
-        values[half:],
-        _means(sums, np.bincount(bins[:half], minlength=count))[bins[half:]],
-    )
-    given = np.flatnonzero(~np.isnan(column.values))
-    learn, score = given[given < half], given[given >= half]
-    if (
-        found > WORTH_FITTING
-        and column.ordered
-        and min(len(learn), len(score)) >= MIN_SCORED
-    ):
-        # Bins are too coarse for outcomes with long tails; a rising or falling curve is
-        # not.
-        predicted = np.full(len(values), values[:half].mean())
-        predicted[score] = _curve(
-            column.values[learn], values[learn], column.values[score]
-        )
-        found = max(found, _r_squared(values[half:], predicted[half:]))
-    return round(max(found, 0.0), DIGITS)
+    sizes = np.bincount(bins[:half], minlength=count)
+    explained = [0.0]
+    for values in (target.values, target.ranks):
+        sums = np.bincount(bins[:half], weights=values[:half], minlength=count)
+        predicted = _means(sums, sizes)[bins[half:]]
+        explained.append(_r_squared(values[half:], predicted))
+    return round(max(explained), DIGITS)
 
 
 def _means(sums: FloatArray | IntArray, sizes: IntArray) -> FloatArray:
     """The mean of each bin, and that of all rows for a bin without any."""
     return np.where(sizes > 0, sums / np.maximum(sizes, 1), sums.sum() / sizes.sum())
-
-
-def _curve(x: FloatArray, y: FloatArray, places: FloatArray) -> FloatArray:
-    """Isotonic regression, rising or falling as Spearman's correlation says;
-    scikit-learn's takes seconds to import.
-    """
-    known, place, sizes = np.unique(x, return_inverse=True, return_counts=True)
-    sign = 1 if _centered_ranks(x) @ _centered_ranks(y) >= 0 else -1
-    # of pooled neighbors: the mean, how many rows and how many places
-    levels: list[tuple[float, int, int]] = []
-    for total, rows in zip(
-        (sign * np.bincount(place, weights=y)).tolist(), sizes.tolist(), strict=True
-    ):
-        mean, pooled = total / rows, 1
-        while levels and levels[-1][0] >= mean:
-            before, more, others = levels.pop()
-            mean, rows, pooled = (
-                (before * more + mean * rows) / (more + rows),
-                more + rows,
-                others + pooled,
-            )
-        levels.append((mean, rows, pooled))
-    means, _, counts = zip(*levels, strict=True)
-    return np.asarray(np.interp(places, known, sign * np.repeat(means, counts)))
-
-
-def _centered_ranks(values: FloatArray) -> FloatArray:
-    _, place, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(sizes) - (sizes + len(values)) / 2)[place])
 
 
 def _auc(

@@ -202,8 +202,8 @@ def _screen(
         columns.append(column)
         bins.append(leakage.bins_of(column))
         for target in (*outcomes, *groups):
-            scores[target.name][name] = leakage.told(
-                column, *bins[-1], short[target.name]
+            scores[target.name][name] = leakage.score_column(
+                *bins[-1], short[target.name]
             )
     if answers:
         listed = " and ".join(f"'{name}'" for name in answers)
@@ -314,7 +314,8 @@ def _outcome_cautions(tells_outcome: Scores) -> list[Caution]:
             f"near outcome {target}",
             (
                 f"features that alone nearly tell the outcome '{target}': "
-                f"{_listed(near)} (AUC or R squared, out of sample). Is each known "
+                f"{_listed(near)} (AUC, or R squared of values or ranks, out of "
+                "sample). Is each known "
                 f"when the decision is made? If not: `exclude={list(near)}`."
             ),
         )
