@@ -24,6 +24,7 @@ from replication.study import (
     Effort,
     Section,
 )
+from replication.surface import draw_surface
 from replication.tables import Row, SplitRow, columns_of, not_comparable
 
 HEADS = ("", "published", "ours", "difference")
@@ -176,7 +177,7 @@ def _pictures(found: Replication) -> dict[str, tuple[plots.Chart, str]]:
                     "" if section == TARGETED else f" ({whose})"
                 )
                 pictures[name] = (
-                    plots.surface(by_name[section], ACCURACY, FAIRNESS),
+                    draw_surface(by_name[section].frontier(), ACCURACY, FAIRNESS),
                     told,
                 )
     for size in SIZES:

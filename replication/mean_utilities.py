@@ -2,23 +2,18 @@
 one picture.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from improvable.report.plots.findings import (
-    reference_groups,
-    utility_rows,
-    way_to_accuracy,
-)
 from improvable.report.plots.style import (
     OKABE_ITO,
     SHAPES,
     chart,
     field,
     finished,
-    padded,
     series,
 )
+from improvable.results.facts import Facts
 
 if TYPE_CHECKING:
     import altair as alt
@@ -35,19 +30,13 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
     results : mapping from name to Audit
         Audits of the same status quo with several rules.
     """
-    rows: list[dict[str, Any]] = []
+    facts = next(iter(results.values())).facts
+    first, second = find_reference_groups(facts)
+    rows = [find_means(facts, first, second, "status_quo", "status quo")]
     for name, result in results.items():
-        facts = result.facts
-        first, second = reference_groups(facts)
-        means = [row for row in utility_rows(facts, first, second) if row["mean"]]
-        rows += [
-            row | {"algorithm": name}
-            for row in means
-            if row["algorithm"] == "candidate"
-        ]
-        if not rows or rows[0]["algorithm"] != "status quo":
-            rows = [row for row in means if row["algorithm"] == "status quo"] + rows
-    low, high = padded([row[axis] for row in rows for axis in ("x", "y")])
+        rows.append(find_means(result.facts, first, second, "candidate", name))
+    rows = [row for row in rows if row["x"] is not None and row["y"] is not None]
+    low, high = pad_range([row[axis] for row in rows for axis in ("x", "y")])
     scale = {"domain": [low, high], "nice": False, "zero": False}
     x = field("x:Q", scale=scale, title=f"accuracy of {first}")
     y = field("y:Q", scale=scale, title=f"accuracy of {second}")
@@ -59,10 +48,43 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
         "algorithm", ["status quo", *results], OKABE_ITO, SHAPES, title=None
     )
     points = points.encode(x=x, y=y, color=color, shape=shape)
+    higher_is_better = facts["accuracy_utilities"][0]["higher_is_better"]
+    way = "Right and up" if higher_is_better else "Left and down"
     subtitle = [
-        f"Means over the repetitions. {way_to_accuracy(facts)}: more accurate.",
+        f"Means over the repetitions. {way}: more accurate.",
         "Nearer to the dashed 45-degree line: smaller gap.",
     ]
     return finished(
         [line.encode(x=x, y=y), points], "Accuracy of both groups", subtitle, 340, 340
     )
+
+
+def find_reference_groups(facts: Facts) -> tuple[str, str]:
+    """The pair of groups to draw, in the order of the result's groups."""
+    pair = facts["repetitions"][0]["reference"]
+    first, second = sorted(pair, key=facts["groups"].index)
+    return first, second
+
+
+def find_means(
+    facts: Facts,
+    first: str,
+    second: str,
+    algorithm: Literal["status_quo", "candidate"],
+    name: str,
+) -> dict[str, Any]:
+    """An algorithm's mean accuracy in two groups, as a point called `name`."""
+    measure = facts["accuracy_utilities"][0]["name"]
+    means = {
+        estimate["group"]: estimate[algorithm]["estimate"]
+        for estimate in facts["estimates"]
+        if (estimate["kind"], estimate["utility"]) == ("utility", measure)
+    }
+    return {"algorithm": name, "x": means[first], "y": means[second]}
+
+
+def pad_range(values: Sequence[float]) -> tuple[float, float]:
+    low = min(values)
+    high = max(values)
+    room = 0.08 * (high - low) or max(abs(high), 1.0) * 0.05
+    return low - room, high + room

@@ -153,3 +153,23 @@ def estimated(
         if (one["kind"], one["group"]) == (kind, group)
     )
     return found[algorithm]
+
+
+def values_of(chart: Any) -> list[dict[str, Any]]:
+    """Every row of data in a chart."""
+    layers = chart.to_dict()
+    found: list[dict[str, Any]] = [
+        row for rows in layers.get("datasets", {}).values() for row in rows
+    ]
+
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            found.extend(node["values"] if isinstance(node.get("values"), list) else [])
+            for key in node:
+                walk(node[key])
+        elif isinstance(node, list):
+            for one in node:
+                walk(one)
+
+    walk({key: layers[key] for key in layers if key != "datasets"})
+    return [row for row in found if isinstance(row, dict)]

@@ -194,7 +194,7 @@ ELEMENTS = (
     Element(
         "Figure 3",
         "the deltas that the data support",
-        (FRONTIER, "report.plots.surface.surface"),
+        (FRONTIER, "replication.surface.draw_surface"),
         "frontier --plot",
     ),
     Element(
@@ -332,7 +332,10 @@ ELEMENTS = (
     Element("Table 5", "same year, LASSO", (SPLITS,), MAKE),
     Element("Table 6", "same year, random forest", (SPLITS,), MAKE),
     Element(
-        "Figure 7", "accuracy measured by cost", ("report.plots.surface.surface",), MAKE
+        "Figure 7",
+        "accuracy measured by cost",
+        ("replication.surface.draw_surface",),
+        MAKE,
     ),
 )
 

@@ -68,9 +68,7 @@ def monitored() -> None:
 
 
 def screening() -> None:
-    """The real case: both audits side by side, and how large an improvement the first
-    supports.
-    """
+    """The real case: both audits side by side, and every group in the first."""
     everybody = diabetes_screening()
     unknown = everybody.filter(pl.col("diagnosed") == 0)
     audits = [
@@ -79,7 +77,6 @@ def screening() -> None:
     ]
     plots.save_chart(detection(*audits), HERE / "screening.svg")
     plots.save_chart(audits[0].plot("dumbbells"), HERE / "screening_dumbbells.svg")
-    plots.save_chart(audits[0].plot("surface"), HERE / "screening_surface.svg")
 
 
 def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any:
@@ -153,7 +150,7 @@ def care_program() -> None:
         features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
         n_jobs=-1,
     )
-    for name in ("dumbbells", "utilities", "p_values"):
+    for name in ("dumbbells", "p_values"):
         plots.save_chart(audit.plot(name), HERE / f"{name}.svg")
     curves = [
         row | {"series": f"n = {row['size']}", "variant": row["gap"]}

@@ -39,7 +39,7 @@ print(result.alternative_hypothesis)
 # no network.
 
 # %%
-chart = result.plot("utilities")
+chart = result.plot("dumbbells")
 result.report("care.html")
 
 # %% [markdown]

@@ -2,7 +2,6 @@
 format.
 """
 
-import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,9 +19,9 @@ from improvable.report.blocks import Picture
 from improvable.report.labels import in_words
 from improvable.report.plots.style import NARROW, WIDE, Plot, chart
 from improvable.results.facts import Facts
-from reported import estimated, many_groups
+from reported import estimated, many_groups, values_of
 
-PICTURES = (plots.dumbbells, plots.utilities, plots.surface, plots.p_values)
+PICTURES = (plots.dumbbells, plots.people, plots.p_values)
 Result = improvable.Audit | improvable.Comparison
 
 
@@ -69,26 +68,6 @@ def compare_case(**options: Any) -> improvable.Comparison:
     return flat_compare(frame, outcome="count", draws=200, **asked)
 
 
-def values_of(chart: Any) -> list[dict[str, Any]]:
-    """Every row of data in a chart."""
-    layers = chart.to_dict()
-    found: list[dict[str, Any]] = [
-        row for rows in layers.get("datasets", {}).values() for row in rows
-    ]
-
-    def walk(node: Any) -> None:
-        if isinstance(node, dict):
-            found.extend(node["values"] if isinstance(node.get("values"), list) else [])
-            for key in node:
-                walk(node[key])
-        elif isinstance(node, list):
-            for one in node:
-                walk(one)
-
-    walk({key: layers[key] for key in layers if key != "datasets"})
-    return [row for row in found if isinstance(row, dict)]
-
-
 @pytest.mark.parametrize("draw", PICTURES)
 def test_every_picture_can_be_drawn(
     audit: improvable.Audit, comparison: improvable.Comparison, draw: Any
@@ -97,82 +76,6 @@ def test_every_picture_can_be_drawn(
         svg = plots.chart_svg(draw(result))
         assert svg.startswith("<svg")
         assert len(svg) < 120_000
-
-
-def test_more_groups_than_two_show_the_reference_pair() -> None:
-    result = compare_case(group="region", fairness="selection_rate")
-    chart = plots.utilities(result).to_json()
-    for group in result.to_dict()["repetitions"][0]["reference"]:
-        assert f"accuracy of {group}" in chart
-    assert "smaller gap" not in chart
-
-
-@pytest.mark.paper("Figure 2", "Figure 6")
-def test_points_of_figure_2_are_the_utilities(audit: improvable.Audit) -> None:
-    rows = [row for row in values_of(plots.utilities(audit)) if "mean" in row]
-    repetitions = audit.to_dict()["repetitions"]
-    found = {(row["algorithm"], row["x"], row["y"]) for row in rows if not row["mean"]}
-    assert found == {
-        (
-            name.replace("_", " "),
-            s["accuracy"]["black"][name],
-            s["accuracy"]["white"][name],
-        )
-        for s in repetitions
-        for name in ("status_quo", "candidate")
-    }
-    bold = next(row for row in rows if row["mean"] and row["algorithm"] == "candidate")
-    assert bold["x"] == pytest.approx(
-        np.mean([s["accuracy"]["black"]["candidate"] for s in repetitions])
-    )
-
-
-@pytest.mark.paper("Figure 3", "Figure 7")
-def test_bands_of_figure_3_are_the_p_values(comparison: improvable.Comparison) -> None:
-    frontier = comparison.frontier()
-    cells = [row for row in values_of(plots.surface(comparison)) if "band" in row]
-    a_grid, f_grid = plots.default_grids(comparison, (61, 51))
-    surface = frontier.surface(a_grid, f_grid)
-    for i, j in itertools.product(range(0, 61, 7), range(0, 51, 7)):
-        a, f = min(max(a_grid[i], -0.499), 0.499), min(max(f_grid[j], 0.001), 0.999)
-        cell = next(
-            one
-            for one in cells
-            if one["a"] <= a < one["a2"] and one["f"] <= f < one["f2"]
-        )
-        dark = cell["band"] in ("below 0.005", "0.005 to 0.05")
-        assert dark == (surface[i, j] < frontier.level)
-
-
-def test_the_edge_and_its_intercepts_are_exact(
-    comparison: improvable.Comparison,
-) -> None:
-    frontier = comparison.frontier()
-    ((a, f),) = frontier.edge()
-    assert plots.intercepts(frontier) == (a, f)
-    rows = values_of(plots.surface(comparison))
-    path = [
-        (row["a"], row["f"]) for row in rows if "order" in row and "other" not in row
-    ]
-    assert path == [(a, 0.0), (a, f), (-0.5, f)]
-    ((a, f),) = frontier.edge("absolute")
-    assert [(row["a"], row["f"]) for row in rows if "other" in row] == [
-        (a, 0.0),
-        (a, f),
-        (-0.5, f),
-    ]
-    ((a, f),) = frontier.edge()
-    labels = {row["label"] for row in rows if "label" in row}
-    assert len(labels) == 2
-    for label in labels:
-        name, _, number = label.split(" ")
-        assert float(number) <= (a if name == "accuracy" else f) < float(number) + 0.001
-
-
-def test_no_edge_where_nothing_is_rejected() -> None:
-    result = compare_case(candidate="now")
-    assert plots.intercepts(result.frontier()) == (None, None)
-    assert not [row for row in values_of(plots.surface(result)) if "order" in row]
 
 
 def test_p_values_of_zero_stand_at_one_draw_with_a_note(
@@ -283,7 +186,7 @@ def test_a_chart_can_be_kept(
     comparison: improvable.Comparison, tmp_path: Path, suffix: str, start: bytes
 ) -> None:
     path = tmp_path / f"chart.{suffix}"
-    plots.save_chart(plots.utilities(comparison), path)
+    plots.save_chart(plots.dumbbells(comparison), path)
     content = path.read_bytes()
     assert content.startswith(start)
     assert suffix != "html" or (
@@ -304,16 +207,8 @@ def test_a_bad_path_is_refused(
     comparison: improvable.Comparison, tmp_path: Path, name: str, message: str
 ) -> None:
     with pytest.raises(improvable.OptionError, match=message):
-        plots.save_chart(plots.utilities(comparison), tmp_path / name)
+        plots.save_chart(plots.dumbbells(comparison), tmp_path / name)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("grid", [[0.1], [0.0, float("inf")], [0.0, float("nan")]])
-def test_a_bad_grid_is_refused(
-    comparison: improvable.Comparison, grid: list[float]
-) -> None:
-    with pytest.raises(improvable.OptionError, match="grid"):
-        plots.surface(comparison, fairness=grid)
 
 
 def test_names_from_data_are_escaped_in_pictures() -> None:
@@ -351,7 +246,6 @@ def test_a_new_picture_is_one_function_and_one_entry(
             lambda _: chart(rows).mark("point"),
         )
 
-    monkeypatch.setitem(plots.REPORTED, "dots", dots)
     monkeypatch.setitem(plots.PICTURES, "dots", dots)
     assert values_of(comparison.plot("dots")) == [{"p": comparison.p_value}]
     for suffix in ("html", "md"):

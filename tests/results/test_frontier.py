@@ -4,6 +4,7 @@ stops rejecting.
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import improvable
 from conftest import Case
 from improvable.cli import run
 from improvable.inference.critical import Critical, largest_delta, p_values
+from reported import compare_case, many_groups
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +246,20 @@ def test_any_real_delta_has_a_p_value(audit: improvable.Audit) -> None:
             )
 
 
+def test_the_command_draws_the_map_where_there_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many_groups(2).save(tmp_path / "shown")
+    compare_case(candidate="now").save(tmp_path / "nothing")
+    for name in ("shown", "nothing"):
+        picture = str(tmp_path / f"{name}.svg")
+        assert run(["frontier", str(tmp_path / name), "--plot", picture]) == 0
+    assert "sizes of improvement are shown" in (tmp_path / "shown.svg").read_text()
+    assert not (tmp_path / "nothing.svg").exists()
+    errors = " ".join(capsys.readouterr().err.split())
+    assert errors.count("there is no map of sizes to draw") == 1
+
+
 def test_the_command_reads_a_run_folder(
     audit: improvable.Audit, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -287,11 +303,6 @@ def test_the_command_reads_a_run_folder(
     assert json.loads(capsys.readouterr().out)["p_value"] == loaded.frontier().p_value(
         0.01, 0.2, "absolute"
     )
-    assert (
-        run(["frontier", str(tmp_path / "run"), "--plot", str(tmp_path / "edge.svg")])
-        == 0
-    )
-    assert "<svg" in (tmp_path / "edge.svg").read_text()
     assert run(["frontier", str(tmp_path / "run"), "--at", "much"]) == 2
     capsys.readouterr()
     assert run(["frontier", str(tmp_path / "absent")]) == 2

@@ -23,6 +23,7 @@ from improvable.results.formatting import p_equals, p_text
 
 if TYPE_CHECKING:
     from improvable.results.frontier import Frontier
+    from improvable.results.result import Result
 
 
 def frontier(
@@ -49,7 +50,9 @@ def frontier(
         help="Print the p-value of one size of improvement.",
     ),
     plot: str | None = Option(
-        None, metavar="FILE", help="Draw Figure 3: .svg, .png, .pdf or .html."
+        None,
+        metavar="FILE",
+        help="Draw the map of what is shown: .svg, .png, .pdf or .html.",
     ),
     simultaneous: bool = Option(
         False,
@@ -103,9 +106,7 @@ def frontier(
         {"at_most": found.bound_facts(at_most=True)} if at_most else {}
     )
     if plot is not None:
-        from improvable.report.plots import save_chart, surface
-
-        save_chart(surface(result), plot)
+        save_map(result, plot)
     if at is not None:
         return _one_point(found, at, result.question.draws, json)
     if put_json(facts, json):
@@ -139,6 +140,18 @@ def frontier(
     )
     say(f"\n{paragraph(absolute)}")
     return 0
+
+
+def save_map(result: "Result", path: str) -> None:
+    """Draw the sizes of improvement that are shown; say so where there are none."""
+    from improvable.report.plots import improvement_map, save_chart
+    from improvable.report.plots.map import NO_REGION
+
+    chart = improvement_map(result)
+    if chart is None:
+        warn(f"{NO_REGION} '{path}' is not written.")
+    else:
+        save_chart(chart, path)
 
 
 def _short(value: float | None) -> str:

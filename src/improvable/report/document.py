@@ -5,6 +5,9 @@ format.
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from improvable._typing import FloatArray
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.question.settings import as_options
 from improvable.report import sections
@@ -22,7 +25,7 @@ from improvable.report.blocks import (
 )
 from improvable.report.labels import in_words
 from improvable.report.people import driving_section
-from improvable.report.plots import REPORTED, default_grids
+from improvable.report.plots import PICTURES
 from improvable.report.tables import aim_section
 from improvable.results import wording
 from improvable.results.facts import (
@@ -253,7 +256,7 @@ def _firmness_tile(facts: Facts) -> Tile:
 def picture_blocks(facts: Facts, frontier: Frontier) -> list[Block]:
     """Every picture of a report, with its table where it has one."""
     blocks: list[Block] = [Heading("In pictures")]
-    for plot in REPORTED.values():
+    for plot in PICTURES.values():
         made = plot.picture(facts, frontier)
         blocks += [] if made is None else [made]
         blocks += [made.table] if isinstance(made, Picture) and made.table else []
@@ -266,9 +269,7 @@ def sliders_block(result: Result) -> Sliders:
     of = "The lower median, over the repetitions, of the" if several else "The"
     return Sliders(
         title="Try other sizes of improvement",
-        curves=result.frontier().curves(
-            default_grids(result, (101, 101)), result.question
-        ),
+        curves=result.frontier().curves(choose_deltas(result), result.question),
         accuracy=(
             "Accuracy "
             f"{'of every group' if facts['overall'] is None else 'of everyone'} higher "
@@ -280,6 +281,27 @@ def sliders_block(result: Result) -> Sliders:
             f"the {facts['gap_statistic']} gap statistic. Sizes tried here are "
             "exploration: the answer is about the size asked for."
         ),
+    )
+
+
+def choose_deltas(result: Result) -> tuple[FloatArray, FloatArray]:
+    """Deltas of accuracy and of the gap worth looking at, as round numbers: shares, or
+    amounts of their size.
+    """
+    a, f = np.linspace(-0.5, 0.5, 101), np.linspace(0.0, 1.0, 101)
+    if result.question.claim.form == "difference":
+        first = [one[0] for one in by_component(result.facts)]
+        for grid, kind in ((a, "accuracy"), (f, "fairness")):
+            grid *= max(
+                (
+                    abs(c["status_quo"])
+                    for c in first
+                    if c["kind"] == kind and c["status_quo"]
+                ),
+                default=1.0,
+            )
+    return np.array([float(f"{v:.6g}") for v in a]), np.array(
+        [float(f"{v:.6g}") for v in f]
     )
 
 

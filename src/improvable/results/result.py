@@ -368,9 +368,8 @@ class Result(ABC):
         ----------
         kind : str
             A picture of `improvable.report.plots.PICTURES`: "dumbbells", every group's
-            utility with intervals, and the gap; "utilities" of two groups (Figure 2);
-            "surface", p-values of every delta (Figure 3); "map", the sizes that are
-            shown; "people", whom either algorithm selects; "right_and_wrong", whose
+            utility with intervals, and the gap; "map", the sizes of improvement that
+            are shown; "people", whom either algorithm selects; "right_and_wrong", whose
             decision turns right, and whose wrong, of outcomes of 0 and 1; "p_values" by
             condition; "tipping" and "unknown", how far memberships may depart from
             probabilities, and unknown outcomes from known ones. None where there is

@@ -270,12 +270,6 @@ def styled(chart: Spec) -> Any:
     )
 
 
-def padded(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    room = 0.08 * (high - low) or max(abs(high), 1.0) * 0.05
-    return low - room, high + room
-
-
 def save_chart(chart: Chart, path: str | Path) -> None:
     """Write a chart to a file, in the format its name ends with; the HTML works with no
     network.
