@@ -3,12 +3,10 @@ line that says why not.
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -97,39 +95,15 @@ LINE = (
 COMMAND = LINE.split()
 DYING = """
 import os, signal, sys
-import {module} as module
 from improvable.cli import main
-kept = module.{name}
-def dying(*arguments):
-    kept(*arguments)
+from improvable.results import storage
+write = storage.write_repetition
+def write_and_die(*arguments):
+    write(*arguments)
     os.kill(os.getpid(), signal.SIGKILL)
-module.{name} = dying
+storage.write_repetition = write_and_die
 main(sys.argv[1:])
 """
-STAGES = {
-    "counts": ("improvable.procedure.run", "keep_counts"),
-    "repetitions": ("improvable.results.storage", "write_repetition"),
-}
-
-
-@dataclass(frozen=True)
-class Watched:
-    """An engine of its own kind, noting which passes are made."""
-
-    rows: Memory
-    passes: list[str] = field(default_factory=list)
-
-    @property
-    def columns(self) -> list[str]:
-        return self.rows.columns
-
-    @property
-    def backend(self) -> Any:
-        return self.rows.backend
-
-    def fold(self, work: Any, columns: Sequence[str], merge: Any) -> Any:
-        self.passes.append(type(work.args[0]).__name__)
-        return self.rows.fold(work, columns, merge)
 
 
 def bytes_of(folder: str) -> dict[str, bytes]:
@@ -143,9 +117,8 @@ def bytes_of(folder: str) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
-    people: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+def test_a_killed_driver_resumes_at_its_last_repetition_to_the_same_bytes(
+    people: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from improvable.cli import run
 
@@ -159,32 +132,16 @@ def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
         "run.json",
     ]
     document = Path("out.json").read_bytes()
-    module, name = STAGES[stage]
-    code = DYING.format(module=module, name=name)
     killed = subprocess.run(
-        [sys.executable, "-c", code, *COMMAND, "--out", "killed"], check=False
+        [sys.executable, "-c", DYING, *COMMAND, "--out", "killed"], check=False
     )
     assert killed.returncode == -signal.SIGKILL
-    assert not Path("killed", "result.json").exists()
-    shutil.copytree("killed", "again")
+    assert sorted(bytes_of("killed")) == ["repetition-001.npz", "run.json"]
+    first = Path("killed/repetition-001.npz").stat()
     assert run([*COMMAND, "--out", "killed"]) == 0
+    assert Path("killed/repetition-001.npz").stat() == first, "it is not done again"
     assert bytes_of("killed") == whole
     assert Path("out.json").read_bytes() == document
-    engine = Watched(Memory(read_rows(people), 1))
-    improvable.audit(
-        engine,
-        outcome="visits",
-        group="group",
-        status_quo=improvable.threshold("score", capacity=0.2),
-        rule="linear",
-        features=["signal", "small"],
-        test=improvable.Test(repetitions=3, draws=300, train_rows=500),
-        row_id="person",
-        run_folder="again",
-    )
-    assert engine.passes.count("Counting") == 1, (
-        "only the status quo on all rows is counted again"
-    )
 
 
 def test_another_audit_in_the_same_folder_is_refused(
@@ -331,7 +288,7 @@ def test_a_function_that_looks_at_other_rows_is_refused(people: pl.DataFrame) ->
 def test_candidates_too_heavy_to_send(
     people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("improvable.procedure.checkpoint.MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("improvable.procedure.candidate_size.MAX_BYTES", 1 << 20)
     audited(people, engine="arrow")
     audited(people, engine="memory", rule="forest", repetitions=1)
     with pytest.raises(

@@ -26,24 +26,20 @@ from improvable.algorithms.models import steady
 from improvable.algorithms.rules.base import seen
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import FrameLike
+from improvable.data.io.safe import sweep
 from improvable.data.probabilities import NAME
 from improvable.errors import Caution, OptionError
 from improvable.inference.cells import CANDIDATE
 from improvable.inference.evidence import ALGORITHMS
 from improvable.inference.intervals import disparities
 from improvable.inference.tally import Tally, merge_tallies
+from improvable.procedure.candidate_size import refuse_heavy
 from improvable.procedure.cautions import (
     capacity_cautions,
     emit,
     gap_cautions,
     gather,
     share_cautions,
-)
-from improvable.procedure.checkpoint import (
-    forget_counts,
-    keep_counts,
-    kept_counts,
-    refuse_heavy,
 )
 from improvable.procedure.evaluate import (
     Contest,
@@ -144,7 +140,7 @@ def run_prepared(
     )
     if folder is not None:
         result.finish(folder)
-        forget_counts(folder)
+        sweep(folder)
     return result
 
 
@@ -211,18 +207,11 @@ def _run_repetitions(
             )
         else:
             fitted = _fit_all(ready, left, workers, progress)
-            tallies = kept_counts(folder, run)
-            if not all(repetition in tallies for repetition in left):
-                counted = iter(
-                    _count(ready, [one for parts in fitted.values() for one in parts])
-                )
-                tallies = {
-                    one: _pooled(ready, [next(counted) for _ in parts])
-                    for one, parts in fitted.items()
-                }
-                keep_counts(folder, tallies, run)
-            for repetition, parts in fitted.items():
-                keep(_finish(ready, parts, tallies[repetition], workers))
+            every_part = [part for parts in fitted.values() for part in parts]
+            tallies = iter(_count(ready, every_part))
+            for parts in fitted.values():
+                tally = _pooled(ready, [next(tallies) for _ in parts])
+                keep(_finish(ready, parts, tally, workers))
 
 
 def _run_repetition(ready: Prepared, repetition: int, progress: Progress) -> Comparison:
