@@ -7,38 +7,14 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-import improvable
-from conftest import Case
 from improvable import cli
-from improvable.cli.game import _run_words
-from improvable.inference.reruns import Correlation, estimate_correlation, rerun_risk
-from improvable.question.settings import Scheme
-from improvable.results.wording import rerun_words
 from improvable.studies.game import (
     FORWARD_CORRELATION,
-    INDEPENDENT,
     GaussianMixing,
-    Mixing,
     best_response,
     costs_of,
     play,
 )
-
-
-@pytest.fixture(scope="module")
-def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    people = improvable.datasets.care_management(3_000, seed=2)
-    improvable.audit(
-        people,
-        outcome="gagne_sum_t",
-        group="race",
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear",
-        features=["gagne_sum_tm1", "cost_*_tm1"],
-        test=improvable.Test(repetitions=5, draws=300),
-    ).save(folder)
-    return folder
 
 
 def run(command: str) -> int:
@@ -55,7 +31,17 @@ def test_the_command_and_the_library_agree(capsys: pytest.CaptureFixture[str]) -
     ).to_dict()
     assert {key: facts[key] for key in solved} == solved
     assert facts["repetitions_needed"]["hoeffding"] == 6
-    assert facts["rerun"] is None
+
+
+def test_without_options_forward_repetitions_are_as_alike_as_was_measured(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--json -") == 0
+    facts = json.loads(capsys.readouterr().out)
+    forward = play(*costs_of(0.001, 7), mixing=GaussianMixing(FORWARD_CORRELATION))
+    assert {name: facts["forward"][name] for name in forward.to_dict()} == (
+        forward.to_dict()
+    )
 
 
 def test_the_text_has_both_procedures_and_the_choice(
@@ -84,64 +70,6 @@ def test_a_game_that_nobody_plays_is_a_tie(capsys: pytest.CaptureFixture[str]) -
     )
 
 
-def test_a_finished_audit_says_how_a_rerun_would_decide(
-    audited: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(f"--run {audited} --json -") == 0
-    facts = json.loads(capsys.readouterr().out)
-    result = improvable.load(audited)
-    assert isinstance(result, improvable.Audit)
-    p_values = [repetition.p_value for repetition in result.repetitions]
-    assert facts["repetitions"] == 5
-    assert facts["rerun"] == json.loads(
-        json.dumps(rerun_risk(p_values, draws=300).to_dict())
-    )
-    assert facts["rerun"]["reject"] == result.reject
-    assert run(f"--run {audited} --alpha 0.2 --correlation 0.1") == 0
-    assert (
-        "This audit "
-        f"{'rejected' if result.with_claim(alpha=0.2).reject else 'did not reject'}"
-    ) in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("scheme", ["split", "forward"])
-def test_a_run_gives_the_game_of_its_scheme_its_correlation(
-    scheme: Scheme, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    people = improvable.datasets.care_management(2_000, seed=2)
-    result = improvable.audit(
-        people,
-        outcome="gagne_sum_t",
-        group="race",
-        status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-        rule="linear",
-        features=["gagne_sum_tm1", "cost_*_tm1"],
-        test=improvable.Test(repetitions=5, scheme=scheme, draws=300),
-    )
-    result.save(tmp_path / "run")
-    assert run(f"--run {tmp_path / 'run'} --json -") == 0
-    facts = json.loads(capsys.readouterr().out)
-    estimate = estimate_correlation(
-        [one.p_value for one in result.repetitions], 300
-    ).estimate
-    assert facts["correlation"]["estimate"] == estimate
-    mixings: dict[str, Mixing] = {
-        "split": INDEPENDENT,
-        "forward": GaussianMixing(FORWARD_CORRELATION),
-    }
-    mixings[scheme] = GaussianMixing(estimate) if estimate else INDEPENDENT
-    for name, mixing in mixings.items():
-        game = play(*costs_of(0.001, 5), repetitions=5, mixing=mixing)
-        assert facts["best_of_seeds"][name] == game.best_of_seeds()
-        found = facts if name == "split" else facts["forward"]
-        assert {key: found[key] for key in game.to_dict()} == game.to_dict()
-    assert run(f"--run {tmp_path / 'run'}") == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "across the audit's repetitions (normal scores)" in out
-    assert "of 5 repetitions have a p-value below 0.025. " in out
-    assert rerun_words(result.facts) in out
-
-
 def test_the_forward_game_is_that_of_its_correlation(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -162,38 +90,6 @@ def test_the_forward_game_is_that_of_its_correlation(
         assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / sets) ** 0.5)
     best = best_response(lambda m: 0.07 * m, repetitions=7, mixing=GaussianMixing(0.8))
     assert facts["forward"]["repeated"]["attempts"] == best.attempts
-
-
-@pytest.mark.parametrize(
-    ("censored", "said"),
-    [(1, "1 of them is at a bound"), (2, "2 of them are at a bound")],
-)
-def test_one_is_and_two_are(censored: int, said: str) -> None:
-    found = Correlation(estimate=0.5, low=0.1, high=0.9, censored=censored)
-    (words,) = _run_words(None, found, None)
-    assert said in words
-
-
-def test_one_repetition_is_no_reason_to_stop(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    people = improvable.datasets.care_management(3_000, seed=2)
-    improvable.audit(
-        people,
-        outcome="gagne_sum_t",
-        group="race",
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear",
-        features=["gagne_sum_tm1"],
-        test=improvable.Test(repetitions=1, draws=200),
-    ).save(tmp_path / "run")
-    assert run(f"--run {tmp_path / 'run'}") == 0
-    captured = capsys.readouterr()
-    assert (
-        "warning: the default correlation is assumed, since one repetition says "
-        "nothing about others."
-    ) in captured.err
-    assert "One repetition cannot tell" in captured.out
 
 
 def test_the_picture_and_the_json_are_written(
@@ -247,18 +143,3 @@ def test_bad_input_is_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
-
-
-def test_a_comparison_has_no_repetitions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    improvable.compare(
-        Case().frame(),
-        outcome="count",
-        group="group",
-        status_quo="now",
-        candidate="new",
-        test=improvable.Test(draws=200),
-    ).save(tmp_path / "run")
-    assert run(f"--run {tmp_path / 'run'}") == 2
-    assert "holds a comparison" in capsys.readouterr().err

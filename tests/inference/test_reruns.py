@@ -12,12 +12,7 @@ from scipy.stats import betabinom, binom, nct, t
 
 import improvable
 from improvable._typing import FloatArray
-from improvable.inference.reruns import (
-    RerunRisk,
-    estimate_correlation,
-    repetitions_to_agree,
-    rerun_risk,
-)
+from improvable.inference.reruns import RerunRisk, rerun_risk
 from improvable.inference.test import lower_median
 
 FAIRLY: Final = [0.001, 0.004, 0.0, 0.01, 0.002, 0.03, 0.008]
@@ -33,24 +28,6 @@ def wrong(share: float, repetitions: int, reject: bool) -> float:
         if reject
         else binom.sf(needed - 1, repetitions, share)
     )
-
-
-def test_the_correlation_of_repetitions_is_found_again() -> None:
-    rng = np.random.default_rng(2)
-    truth = 0.6
-    scores = math.sqrt(truth) * rng.normal(size=(2_000, 1)) + math.sqrt(
-        1 - truth
-    ) * rng.normal(size=(2_000, 7))
-    found = [estimate_correlation(row.tolist(), 10**6) for row in ndtr(scores)]
-    assert np.mean([1 - one.estimate for one in found]) == pytest.approx(
-        1 - truth, abs=0.02
-    )
-    covered = np.mean([one.low <= truth <= one.high for one in found])
-    assert covered == pytest.approx(0.9, abs=0.02)
-
-
-def test_p_values_at_a_bound_are_counted() -> None:
-    assert estimate_correlation([0.0, 0.2, 1.0, 0.4], 1_000).censored == 2
 
 
 @pytest.mark.parametrize("repetitions", [2, 3, 4, 7, 20, 51])
@@ -240,27 +217,8 @@ def test_the_range_covers_where_draws_see_no_p_value(
     assert np.mean(covered) > 0.9 - 3 * math.sqrt(0.09 / 100)
 
 
-def test_no_number_of_repetitions_is_promised_where_half_may_reject() -> None:
-    doubtful, clear = sizes([0.001] * 4 + [0.3] * 3), sizes(FAIRLY)
-    assert doubtful.enough is None
-    assert doubtful.share_range[0] < 0.5 < doubtful.share_range[1]
-    assert clear.enough == repetitions_to_agree(clear.share_range[0])
-
-
 def test_one_repetition_says_nothing_about_others() -> None:
-    for ask in (lambda: rerun_risk([0.04]), lambda: estimate_correlation([0.04], 100)):
-        with pytest.raises(
-            improvable.OptionError, match="one repetition says nothing about others"
-        ):
-            ask()
-
-
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.58, 0.7, 0.95])
-def test_repetitions_to_agree_is_the_first_odd_number_that_does(share: float) -> None:
-    def disagree(repetitions: int) -> float:
-        reject = float(binom.sf((repetitions + 1) // 2 - 1, repetitions, share))
-        return 2 * reject * (1 - reject)
-
-    first = next(k for k in range(3, 2_001, 2) if disagree(k) < 0.01)
-    assert repetitions_to_agree(share) == first
-    assert all(disagree(k) < 0.01 for k in range(first, first + 100, 2))
+    with pytest.raises(
+        improvable.OptionError, match="one repetition says nothing about others"
+    ):
+        rerun_risk([0.04])

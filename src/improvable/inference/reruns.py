@@ -3,8 +3,7 @@ repetitions of the same data.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy  # its submodules load when they are first used
@@ -15,60 +14,9 @@ from improvable.inference.test import threshold_for
 from improvable.question.options import check_integer, check_number
 
 CONFIDENCE = 0.9
-MAX_REPETITIONS = 100_001
 NODES, POINTS = 200, 1_001
 # densities that many powers of e below their peak are left out of an integral
 NEGLIGIBLE = 30.0
-
-
-@dataclass(frozen=True)
-class Correlation:
-    """Correlation of p-values across repetitions, from the repetitions of one audit."""
-
-    estimate: float
-    low: float  # ends of its 90% interval
-    high: float
-    # p-values of 0 or 1, whose normal scores are only bounded; they make the estimate
-    # too high
-    censored: int
-
-
-def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
-    """Estimate the correlation of `GaussianMixing` from the p-values of one audit's
-    repetitions.
-
-    Normal scores of p-values that are uniform under the null have variance 1, of which
-    1 - correlation is between repetitions of the same data. So one minus the variance
-    between repetitions estimates the correlation, whatever their mean: the null need
-    not hold, as long as it only shifts the scores.
-
-    >>> round(
-    ...     estimate_correlation([0.2, 0.35, 0.5, 0.1, 0.3], draws=10_000).estimate, 2
-    ... )
-    0.77
-    """
-    p = _checked_p_values(p_values)
-    check_integer("draws", draws, 1)
-    least = 1 / (2 * draws)
-    scores = _scores(p, least)
-    squares, freedom = float(((scores - scores.mean()) ** 2).sum()), len(p) - 1
-    if squares == 0:
-        raise OptionError(
-            (
-                "all repetitions have the same p-value, which says nothing about "
-                "correlation."
-            ),
-            "Give a correlation, or an audit of more draws.",
-        )
-    tail = (1 - CONFIDENCE) / 2
-    # Quantiles of chi-square; scipy.stats has them too, and takes half a second to
-    # import.
-    lowest, highest = (
-        2 * scipy.special.gammaincinv(freedom / 2, share) for share in (tail, 1 - tail)
-    )
-    variances = squares / np.array([freedom, lowest, highest])
-    estimate, low, high = np.clip(1 - variances, 0, 1 - 1e-12).tolist()
-    return Correlation(estimate, low, high, int(((p < least) | (p > 1 - least)).sum()))
 
 
 @dataclass(frozen=True)
@@ -87,16 +35,6 @@ class RerunRisk:
     share: float  # probability that one fresh repetition has a p-value below alpha / 2
     # its 90% interval; either end alone holds with 95%
     share_range: tuple[float, float]
-    # Smallest odd number of repetitions with which two runs disagree with probability
-    # below 1%, at the end of `share_range` that is nearer to one half. None where the
-    # range covers one half or that takes over 100,000.
-    enough: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        plain = asdict(self)
-        return plain | {
-            key: list(plain[key]) for key in ("otherwise_range", "share_range")
-        }
 
 
 def rerun_risk(
@@ -174,38 +112,7 @@ def rerun_risk(
         otherwise_range=(min(low, otherwise), max(high, otherwise)),
         share=float(weights @ ndtr(side * middles)),
         share_range=(least, most),
-        enough=repetitions_to_agree(min(max(0.5, least), most)),
     )
-
-
-def repetitions_to_agree(share: float, target: float = 0.01) -> int | None:
-    """The smallest odd number of repetitions, from 3, with which two runs disagree with
-    a probability below `target`.
-
-    `share` of all repetitions reject at alpha / 2. None where it takes over 100,000, as
-    for a share of one half.
-
-    >>> repetitions_to_agree(0.9), repetitions_to_agree(0.6), repetitions_to_agree(0.5)
-    (7, 163, None)
-    """
-    if not 0 <= share <= 1:
-        raise OptionError(f"the share is {share}.", "It must be a number from 0 to 1.")
-    check_number("target", target, 0, 0.5)
-
-    def agree(half: int) -> bool:
-        # For K = 2h - 1 repetitions the chance to reject is P(at least h of K).
-        reject = float(scipy.special.betainc(half, half, share))
-        return 2 * reject * (1 - reject) < target
-
-    # The larger an odd K, the further that chance is from one half (Condorcet), so the
-    # search can be by halves.
-    low, high = 2, (MAX_REPETITIONS + 1) // 2
-    if not agree(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if agree(middle) else (middle + 1, high)
-    return 2 * low - 1
 
 
 def _standardized(distance: float, repetitions: int) -> tuple[FloatArray, FloatArray]:

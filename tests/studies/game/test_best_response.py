@@ -11,11 +11,7 @@ import pytest
 from scipy.special import betaln, comb
 
 import improvable
-from improvable.inference.reruns import (
-    estimate_correlation,
-    repetitions_to_agree,
-    rerun_risk,
-)
+from improvable.inference.reruns import rerun_risk
 from improvable.inference.test import lower_median
 from improvable.studies.game import (
     INDEPENDENT,
@@ -273,11 +269,8 @@ def test_rounding_of_large_costs_is_not_concavity() -> None:
         lambda: play(*costs_of(0.1, 1), repetitions=1),
         lambda: costs_of(0.0, 7),
         lambda: best_response(lambda m: 1e-20 * m, mixing=BetaMixing(0.9)),
-        lambda: estimate_correlation([0.3], 100),
-        lambda: estimate_correlation([0.0, 0.0, 0.0], 100),
         lambda: rerun_risk([]),
         lambda: rerun_risk([1.2]),
-        lambda: repetitions_to_agree(1.2),
     ],
 )
 def test_bad_input_is_one_line(wrong: Callable[[], object]) -> None:
