@@ -21,7 +21,6 @@ from improvable.studies.power import PowerPlan
 ARRAYS = ("sums", "draws", "training")
 LEFT_OUT = (
     *("version", "versions"),  # they differ between releases and machines
-    *("subset", "protocol | declared | constraints | subset"),  # `max_unknown` of 0
     "protocol | declared | groups | small",  # `min_group` alone says which are small
 )
 """Facts that are not kept, and everything below them."""

@@ -435,25 +435,32 @@ def test_declined_people_are_like_nobody_beyond_a_cutoff() -> None:
         )
 
 
-@pytest.mark.parametrize("rule", ["lasso", "aim"])
-def test_a_subset_selects_nobody_new(rule: str) -> None:
-    rows, how = (
-        lender(700),
-        {
-            **ASKED,
-            "rule": rule,
-            "capacity": 0.3,
-            "constraints": Constraints(subset=True),
-        },
+@pytest.mark.parametrize(
+    ("rule", "capacity"),
+    [
+        ("lasso", 0.3),
+        ("aim", 0.3),
+        ("lasso", 0.7),  # more than the status quo selects
+        ("linear_program:nodes=5", 0.3),  # has no scores
+    ],
+)
+def test_nobody_new_is_selected(rule: str, capacity: float) -> None:
+    rows = lender(700)
+    result = improvable.audit(
+        rows,
+        **ASKED | {"rule": rule},
+        outcome="y",
+        capacity=capacity,
+        claim=Claim(delta_accuracy=-0.9, delta_fairness=-0.9, form="difference"),
+        constraints=Constraints(max_unknown=0),
+        read=Read(unknown_outcomes=1),
+        test=QUICK,
     )
-    found = improvable.audit(
-        rows, **how, outcome="y", read=Read(unknown_outcomes=1), test=QUICK
-    )
-    unknown = found.to_dict()["unknown"]
+    unknown = result.to_dict()["unknown"]
     assert unknown is not None
     assert unknown["selected"] == {"a": 0.0, "b": 0.0}
-    algorithm = found.refit()
-    assert (np.asarray(algorithm.decide(rows)) <= rows["old"].to_numpy()).all()
+    decisions = np.asarray(result.refit().decide(rows))
+    assert (decisions <= rows["old"].to_numpy()).all()
 
 
 def test_other_utilities_schemes_and_features_work_too() -> None:

@@ -255,7 +255,6 @@ OTHER: dict[str, Any] = {
     "direction": "as stated",
     "outcome_range": [0, 9],
     "unknown_outcomes": 0.1,
-    "subset": True,
     "max_unknown": 0.1,
 }
 

@@ -60,7 +60,6 @@ FLAT: dict[str, Any] = {
     "selection_gap": 0.1,
     "group_blind": False,
     "unknown_outcomes": 0.1,
-    "subset": True,
     "max_unknown": 0.1,
 }
 PLAIN: dict[str, Any] = {"outcome": "y", "group": "g", "status_quo": "d"}

@@ -31,7 +31,7 @@ group_levels <- function(only = NULL, cross = NULL, min_group = NULL, small = NU
 }
 
 #' What a candidate must respect.
-constraints <- function(monotone = NULL, selection_gap = NULL, group_blind = NULL, subset = NULL,
+constraints <- function(monotone = NULL, selection_gap = NULL, group_blind = NULL,
                         max_unknown = NULL) {
   setting("Constraints", mget(names(formals())))
 }

@@ -37,7 +37,7 @@ class Limits(Constraints):
     @property
     def sees_status_quo(self) -> bool:
         """Whether the candidate is shown whom the status quo selects (`unseen`)."""
-        return self.subset or self.max_unknown is not None
+        return self.max_unknown is not None
 
     @property
     def active(self) -> list[str]:
@@ -57,7 +57,6 @@ class Limits(Constraints):
             },
             "selection_gap": self.selection_gap,
             "group_blind": self.group_blind,
-            "subset": self.subset,
             "max_unknown": self.max_unknown,
         }
 

@@ -6,12 +6,12 @@ the status quo does not select are lowered by one constant, found on training ro
 until at most the share allowed is left among those selected.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from improvable._typing import FloatArray
-from improvable.algorithms.constraints import Limits
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import steady
 from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore, cutoff
@@ -56,51 +56,62 @@ class BothSelect:
 
 
 def limit_unseen(
-    found: Algorithm | Threshold,
-    limits: Limits,
+    algorithm: Algorithm | Threshold,
+    most: float,
     status_quo: Algorithm,
     rows: Rows,
     weights: FloatArray | None,
 ) -> Algorithm | Threshold:
-    """What a rule found, with the scores of people whom the status quo does not select
-    lowered as far as need be.
+    """Lower the scores of people whom the status quo does not select, as far as need
+    be.
+
+    At most the share `most` of those selected is then not selected by the status quo.
+    Where it is 0, `BothSelect` keeps out whoever is left: of an algorithm without
+    scores, or of a capacity that the status quo's people do not fill.
     """
-    if not isinstance(found, Threshold | ThresholdedScore):
-        if limits.subset or limits.max_unknown is None:
-            return found
+    if not isinstance(algorithm, Threshold | ThresholdedScore):
+        if most == 0:
+            return algorithm
         raise RuleError(
-            "`max_unknown` needs a rule that scores people.",
-            "Use `subset=True`, or a rule such as 'aim'.",
+            "`max_unknown` above 0 needs a rule that scores people.",
+            "Use `max_unknown=0`, or a rule such as 'aim'.",
         )
-    honest = found.honest if isinstance(found, Threshold) else None
-    scores = found.scorer.score(rows) if honest is None else honest()
-    others, sizes = (
-        status_quo.decide(rows) == 0,
-        np.ones(len(scores)) if weights is None else weights,
-    )
-    most = 0.0 if limits.subset or limits.max_unknown is None else limits.max_unknown
+    honest = algorithm.honest if isinstance(algorithm, Threshold) else None
+    scores = algorithm.scorer.score(rows) if honest is None else honest()
+    is_unseen = status_quo.decide(rows) == 0
+    sizes = np.ones(len(scores)) if weights is None else weights
 
-    def few_enough(by: float) -> bool:
-        lowered = scores - by * others
-        edge = (
-            cutoff(lowered, found.capacity, weights)
-            if isinstance(found, Threshold)
-            else found.cutoff
-        )
-        chosen = sizes * (lowered > edge)
-        return float(chosen[others].sum()) <= most * float(chosen.sum())
+    def is_enough(by: float) -> bool:
+        lowered = scores - by * is_unseen
+        if isinstance(algorithm, Threshold):
+            edge = cutoff(lowered, algorithm.capacity, weights)
+        else:
+            edge = algorithm.cutoff
+        selected = sizes * (lowered > edge)
+        return float(selected[is_unseen].sum()) <= most * float(selected.sum())
 
-    # lowered this far, nobody comes before those selected
-    low, by = 0.0, 1.01 * float(np.ptp(scores)) + 1e-9
-    if not few_enough(by) and not limits.subset:
+    # lowered this far, nobody comes before those whom the status quo selects
+    by = 1.01 * float(np.ptp(scores)) + 1e-9
+    if is_enough(by):
+        by = find_smallest(is_enough, by)
+    elif most > 0:
         raise RuleError(
             "the capacity is too large for `max_unknown`.",
             "Lower the one, or raise the other.",
         )
-    for _ in range(HALVINGS if few_enough(by) else 0):
-        middle = (low + by) / 2
-        low, by = (low, middle) if few_enough(middle) else (middle, by)
-    scorer = LoweredScore(found.scorer, steady(status_quo), by)
-    if isinstance(found, Threshold):
-        return replace(found, scorer=scorer, honest=lambda: scores - by * others)
-    return replace(found, scorer=scorer)
+    scorer = LoweredScore(algorithm.scorer, steady(status_quo), by)
+    if isinstance(algorithm, Threshold):
+        return replace(algorithm, scorer=scorer, honest=lambda: scores - by * is_unseen)
+    return replace(algorithm, scorer=scorer)
+
+
+def find_smallest(is_enough: Callable[[float], bool], high: float) -> float:
+    """The smallest number that is enough, by halving; `high` is."""
+    low = 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if is_enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high

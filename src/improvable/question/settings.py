@@ -197,12 +197,9 @@ class Constraints:
         Bound on the difference of selection rates between groups (independence).
     group_blind : bool
         Refuse features that are, or exactly determine, a group.
-    subset : bool
-        Select only people whom the status quo selects too: their outcomes are known.
-        The candidate sees its decision.
     max_unknown : float, optional
         Of those selected, at most this share is not selected by the status quo, whose
-        decision the candidate sees.
+        decision the candidate sees. With 0, all outcomes of those selected are known.
     """
 
     monotone: Mapping[str, str | int] | None = o.of_constraints(
@@ -220,9 +217,6 @@ class Constraints:
         True,
         flag="--allow-group",
         flag_help="Let a candidate read the group.",
-    )
-    subset: bool = o.of_constraints(
-        "Select only people whom the status quo selects too.", False
     )
     max_unknown: float | None = o.of_constraints(
         "Of those selected, the largest share that the status quo does not select.",

@@ -392,7 +392,6 @@ class Facts(TypedDict):
     monotone: NotRequired[dict[str, Annotated[str, ("+", "-")]]]
     selection_gap: NotRequired[float | None]
     group_blind: NotRequired[bool]
-    subset: NotRequired[bool]
     max_unknown: NotRequired[float | None]
     scheme: NotRequired[Annotated[str, ("forward", "split")]]
     blocks: NotRequired[BlockFacts]

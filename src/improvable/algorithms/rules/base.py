@@ -198,16 +198,14 @@ def run_rule(
     algorithm, sample = as_algorithm(selection.algorithm), training.sample
     if cutoff_rows is not None and isinstance(algorithm, Threshold):
         algorithm, sample = replace(algorithm, honest=None), cutoff_rows
-    rows, limits = seen(sample.rows, training.sight), training.constraints
-    if limits.sees_status_quo:
-        algorithm = limit_unseen(algorithm, limits, status_quo, rows, sample.weights)
+    rows = seen(sample.rows, training.sight)
+    most = training.constraints.max_unknown
+    if most is not None:
+        algorithm = limit_unseen(algorithm, most, status_quo, rows, sample.weights)
     complete = prepare(algorithm, rows, sample.weights, training.breaking)
-    return replace(
-        selection,
-        algorithm=BothSelect(steady(complete), status_quo)
-        if limits.subset
-        else complete,
-    )
+    if most == 0:
+        complete = BothSelect(steady(complete), status_quo)
+    return replace(selection, algorithm=complete)
 
 
 def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:
