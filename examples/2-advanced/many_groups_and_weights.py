@@ -39,13 +39,19 @@ result = improvable.audit(
 print(result.summary())
 
 # %% [markdown]
-# The same with one group for each intersection; small ones are pooled.
+# The same with one group for each intersection, but for the small ones: a column of
+# our own merges them, and a group with fewer than 600 visits would be refused.
 
 # %%
+merged = visits.with_columns(
+    people=pl.when(pl.col("race") == "black")
+    .then(pl.lit("black"))
+    .otherwise(pl.concat_str("race", "sex", separator=", "))
+)
 crossed = improvable.audit(
-    visits,
+    merged,
     outcome="gagne_sum_t",
-    group=improvable.Groups(["race", "sex"], cross=True, min_group=600, small="pool"),
+    group=improvable.Groups("people", min_group=600),
     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     rule="linear",
     features=["gagne_sum_tm1", "*_elixhauser_tm1"],

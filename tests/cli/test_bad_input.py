@@ -425,7 +425,6 @@ VALUES = {
     f"audit good.csv {SCORE} --groups a": "one level, 'a'",
     f"audit good.csv {SCORE} --groups a,d": "'d' is not a group",
     f"audit good.csv {SCORE} --min-group 900": "fewer than 900 rows",
-    f"audit good.csv {SCORE} --small drop": "small is 'drop'",
     f"audit good.csv {SCORE} --protected c": "protected group 'c' is not a group",
     f"audit good.csv {SCORE} --overall everyone": "--overall is 'everyone'",
     f"audit good.csv {SCORE} --monotone need": "--monotone is 'need'",

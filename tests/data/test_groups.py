@@ -116,26 +116,6 @@ def test_three_groups_agree_with_a_naive_twin(people: pl.DataFrame) -> None:
     assert result.assessment.p_fairness_other == pytest.approx(folded, abs=0.07)
 
 
-def test_three_groups_of_which_two_are_merged_are_the_two_group_test(
-    people: pl.DataFrame,
-) -> None:
-    merged = people.with_columns(
-        race=pl.when(pl.col("race") == "a").then(pl.lit("a")).otherwise(pl.lit("bc"))
-    )
-    pooled = compared(people, min_group=400, small="pool")
-    assert pooled.groups == ("a", "other")
-    expected = compared(merged).to_dict()["repetitions"][0]
-    found = pooled.to_dict()["repetitions"][0]
-    assert list(found["p_accuracy"].values()) == list(expected["p_accuracy"].values())
-    assert (found["p_fairness"], found["gap"]) == (
-        expected["p_fairness"],
-        expected["gap"],
-    )
-    np.testing.assert_array_equal(
-        pooled.evidence.draws, compared(merged).evidence.draws
-    )
-
-
 def test_several_group_columns_are_an_intersection_union(people: pl.DataFrame) -> None:
     """Point estimates equal those of either column alone; the p-value is the largest of
     all components.
@@ -378,8 +358,6 @@ def test_every_utility_gap_ratio_and_difference_has_an_interval(
         ({"groups": ["a", "d"]}, "'d' is not a group"),
         ({"groups": ["a"]}, "one level, 'a'"),
         ({"min_group": 200}, r"fewer than 200 rows: 'c' \(\d+\)"),
-        ({"min_group": 10_000, "small": "pool"}, "one level, 'other'"),
-        ({"small": "drop"}, "`small` is 'drop'"),
         ({"overall": "everyone"}, "`overall` is 'everyone'"),
         ({"overall": {"a": 1.0, "b": 1.0}}, "does not weigh every group"),
         ({"overall": {"a": 1.0, "b": 1.0, "d": 1.0}}, "`overall` names 'd'"),

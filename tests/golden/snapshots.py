@@ -21,7 +21,6 @@ from improvable.studies.power import PowerPlan
 ARRAYS = ("sums", "draws", "training")
 LEFT_OUT = (
     *("version", "versions"),  # they differ between releases and machines
-    "protocol | declared | groups | small",  # `min_group` alone says which are small
 )
 """Facts that are not kept, and everything below them."""
 CHANGING = {

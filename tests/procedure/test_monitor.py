@@ -181,7 +181,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "weights": ({"weight": "debt2"}, "has `weight`: a bet must know the most"),
     "clusters": ({"cluster": "branch"}, "has `cluster`: a bet takes rows one by one"),
-    "pooled": ({"small": "pool"}, "pools small groups"),
+    "equal rows": ({"duplicates": "cluster"}, "keeps equal rows together"),
     "a cutoff": (
         {"status_quo": {"score": "income", "capacity": 0.5}},
         "cutoff of the status quo comes from the rows",

@@ -205,7 +205,6 @@ OTHER: dict[str, Any] = {
     "groups": ["a", "b"],
     "cross": True,
     "min_group": 5,
-    "small": "pool",
     "probabilities": {"a": "p_a", "b": "p_b"},
     "assume": "group only",
     "known": "k",

@@ -31,7 +31,6 @@ FULL = Settings(
     groups=["x", "y"],
     cross=True,
     min_group=5,
-    small="pool",
     weight="w",
     cluster="c",
     scheme="split",

@@ -25,7 +25,7 @@ read_as <- function(positive = NULL, outcome_range = NULL, direction = NULL, na 
 }
 
 #' Which levels of the group columns count.
-group_levels <- function(only = NULL, cross = NULL, min_group = NULL, small = NULL, probabilities = NULL,
+group_levels <- function(only = NULL, cross = NULL, min_group = NULL, probabilities = NULL,
                          assume = NULL, known = NULL, rake = NULL) {
   setting("Groups", mget(names(formals())))
 }

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from improvable._typing import IntArray
+from improvable._typing import BoolArray, IntArray
 from improvable.data.frame import Rows, labels_of
 from improvable.data.quality import spelled_alike
 from improvable.errors import DataError, OptionError, nearest
@@ -56,6 +56,12 @@ class Grouping:
         return Grouping(self.attributes, self.codes[index])
 
 
+class GroupColumn(NamedTuple):
+    name: str
+    levels: tuple[str, ...]
+    codes: IntArray  # the level of every row
+
+
 class GroupReading(NamedTuple):
     grouping: Grouping  # of the rows kept
     keep: IntArray  # which rows these are
@@ -68,71 +74,110 @@ def read_groups(
     """Read the group columns; levels are sorted, whatever the order of rows. With
     `counts`, each row is as many.
     """
-    read = [labels_of(rows, name, MAX_LEVELS) for name in choice.columns]
-    if choice.cross and len(read) > 1:
-        members, codes = combine([(len(levels), codes) for levels, codes in read])
-        crossed = zip(*members, strict=True)
-        names = tuple(
-            ", ".join(read[c][0][code] for c, code in enumerate(one)) for one in crossed
-        )
-        columns = [(" x ".join(choice.columns), names, codes)]
-    else:
-        columns = [
-            (
-                name,
-                tuple(
-                    f"{name}={level}" if len(read) > 1 else level for level in levels
-                ),
-                codes,
-            )
-            for name, (levels, codes) in zip(choice.columns, read, strict=True)
-        ]
-    known = [level for _, levels, _ in columns for level in levels]
-    if unknown := [name for name in choice.only if name not in known]:
-        raise OptionError(f"'{unknown[0]}' is not a group.", nearest(unknown[0], known))
-    keep = np.ones(len(rows), dtype=np.bool_)
-    for _, levels, codes in columns:
-        if wanted := [
-            code for code, level in enumerate(levels) if level in choice.only
-        ]:
-            # a column none of whose levels is named keeps all
-            keep &= np.isin(codes, wanted)
-    if not keep.any():
-        raise DataError("no row belongs to the groups named.", "Name other groups.")
-    notes = [
-        (
-            f"groups {' and '.join(map(repr, several))} of '{name}' differ only in "
-            "spaces, capitals or what does not show. To read them as one: `strip=True`."
-        )
-        for name, (levels, _) in zip(choice.columns, read, strict=True)
-        for several in spelled_alike(levels)
+    read = [
+        GroupColumn(name, *labels_of(rows, name, MAX_LEVELS)) for name in choice.columns
     ]
-    attributes = []
-    for name, levels, codes in columns:
-        used, recoded = _renumbered(codes if keep.all() else codes[keep], len(levels))
-        sizes = np.bincount(
-            recoded,
-            weights=None if counts is None else counts[keep],
-            minlength=len(used),
-        )
-        occurring = tuple(levels[code] for code in used)
-        level_names, recoded = _without_small(
-            name, occurring, recoded, sizes.astype(np.int64), choice, notes
-        )
-        if len(level_names) < 2:
-            hint = "A gap needs at least two groups."
-            raise DataError(
-                f"column '{name}' has one level, '{level_names[0]}', in the rows used.",
-                hint,
-            )
-        attributes.append((name, level_names, recoded))
-    members, codes = combine([(len(levels), codes) for _, levels, codes in attributes])
-    named = zip(attributes, members, strict=True)
+    columns = read
+    if len(read) > 1:
+        columns = [cross_columns(read)] if choice.cross else prefix_levels(read)
+    is_kept = find_named(columns, choice.only)
+    if counts is None:
+        counts = np.ones(len(rows), dtype=np.int64)
+    attributes = [renumber_levels(column, is_kept) for column in columns]
+    for attribute in attributes:
+        refuse_small(attribute, counts[is_kept], choice.min_group)
+    members, codes = combine(
+        [(len(attribute.levels), attribute.codes) for attribute in attributes]
+    )
     grouping = Grouping(
-        tuple(Attribute(name, levels, member) for (name, levels, _), member in named),
+        tuple(
+            Attribute(attribute.name, attribute.levels, member)
+            for attribute, member in zip(attributes, members, strict=True)
+        ),
         codes,
     )
-    return GroupReading(grouping, np.flatnonzero(keep), tuple(notes))
+    return GroupReading(grouping, np.flatnonzero(is_kept), note_spellings(read))
+
+
+def cross_columns(columns: Sequence[GroupColumn]) -> GroupColumn:
+    """One column of the intersections that occur."""
+    members, codes = combine([(len(column.levels), column.codes) for column in columns])
+    names = []
+    for places in zip(*members, strict=True):
+        parts = zip(columns, places, strict=True)
+        names.append(", ".join(column.levels[place] for column, place in parts))
+    title = " x ".join(column.name for column in columns)
+    return GroupColumn(title, tuple(names), codes)
+
+
+def prefix_levels(columns: Sequence[GroupColumn]) -> list[GroupColumn]:
+    """The columns side by side, with levels that say which column they are of."""
+    return [
+        column._replace(
+            levels=tuple(f"{column.name}={level}" for level in column.levels)
+        )
+        for column in columns
+    ]
+
+
+def find_named(columns: Sequence[GroupColumn], only: Sequence[str]) -> BoolArray:
+    """Whether a row belongs to the groups named; a column none of whose levels is named
+    keeps all.
+    """
+    known = [level for column in columns for level in column.levels]
+    for name in only:
+        if name not in known:
+            raise OptionError(f"'{name}' is not a group.", nearest(name, known))
+    is_kept = np.ones(len(columns[0].codes), dtype=np.bool_)
+    for column in columns:
+        is_named = np.array([level in only for level in column.levels])
+        if is_named.any():
+            is_kept &= is_named[column.codes]
+    if not is_kept.any():
+        raise DataError("no row belongs to the groups named.", "Name other groups.")
+    return is_kept
+
+
+def renumber_levels(column: GroupColumn, is_kept: BoolArray) -> GroupColumn:
+    """A column of the rows kept, with the levels that occur in them."""
+    used, codes = _renumbered(column.codes[is_kept], len(column.levels))
+    return GroupColumn(column.name, tuple(column.levels[code] for code in used), codes)
+
+
+def refuse_small(column: GroupColumn, counts: IntArray, min_group: int) -> None:
+    """Refuse levels with too few rows, and a column of one level."""
+    sizes = np.bincount(column.codes, weights=counts).astype(np.int64)
+    small = np.flatnonzero(sizes < min_group)
+    if len(small):
+        listed = ", ".join(
+            f"'{column.levels[code]}' ({sizes[code]:,})" for code in small
+        )
+        raise DataError(
+            f"groups of '{column.name}' with fewer than {min_group:,} rows: {listed}.",
+            (
+                "Name the groups to keep, `groups=...`, or merge some in a column of "
+                "your own."
+            ),
+        )
+    if len(column.levels) < 2:
+        raise DataError(
+            f"column '{column.name}' has one level, '{column.levels[0]}', in the rows "
+            "used.",
+            "A gap needs at least two groups.",
+        )
+
+
+def note_spellings(columns: Sequence[GroupColumn]) -> tuple[str, ...]:
+    """What a reader should know of levels that look the same."""
+    notes = []
+    for column in columns:
+        for levels in spelled_alike(column.levels):
+            listed = " and ".join(map(repr, levels))
+            notes.append(
+                f"groups {listed} of '{column.name}' differ only in spaces, capitals "
+                "or what does not show. To read them as one: `strip=True`."
+            )
+    return tuple(notes)
 
 
 def combine(columns: Sequence[tuple[int, IntArray]]) -> tuple[list[IntArray], IntArray]:
@@ -149,45 +194,3 @@ def _renumbered(codes: IntArray, total: int) -> tuple[IntArray, IntArray]:
     """The codes below `total` that occur, and each row's place among them."""
     occurs = np.bincount(codes, minlength=total) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
-
-
-def _without_small(
-    name: str,
-    levels: tuple[str, ...],
-    codes: IntArray,
-    sizes: IntArray,
-    choice: Groups,
-    notes: list[str],
-) -> tuple[tuple[str, ...], IntArray]:
-    """Pool or refuse levels with too few rows."""
-    small = [code for code in range(len(levels)) if sizes[code] < choice.min_group]
-    if not small:
-        return levels, codes
-    listed = ", ".join(f"'{levels[code]}' ({sizes[code]:,})" for code in small)
-    if choice.small == "refuse":
-        raise DataError(
-            f"groups of '{name}' with fewer than {choice.min_group:,} rows: {listed}.",
-            "Pool them with `small='pool'`, or name the groups to keep, `groups=...`.",
-        )
-    by_size = sorted(
-        range(len(levels)), key=lambda code: (int(sizes[code]), levels[code])
-    )
-    enough = int(np.searchsorted(np.cumsum(sizes[by_size]), choice.min_group)) + 1
-    small = by_size[: max(len(small), enough)]
-    listed = ", ".join(f"'{levels[code]}' ({sizes[code]:,})" for code in small)
-    kept_names = [levels[code] for code in range(len(levels)) if code not in small]
-    pooled = f"{name}=other" if levels[0].startswith(f"{name}=") else "other"
-    while pooled in kept_names:
-        pooled += "_"
-    notes.append(
-        f"groups of '{name}' are pooled as '{pooled}' to reach {choice.min_group:,} "
-        f"rows: {listed}."
-    )
-    names = sorted([*kept_names, pooled])
-    new_code = np.array(
-        [
-            names.index(pooled if code in small else levels[code])
-            for code in range(len(levels))
-        ]
-    )
-    return tuple(names), new_code[codes]

@@ -190,10 +190,10 @@ def _refuse_unbounded(settings: Settings, design: Design) -> None:
             raise OptionError(
                 f"the audit has `{name}`: {why}.", "Monitor an audit without it."
             )
-    if settings.small == "pool" or settings.duplicates == "cluster":
+    if settings.duplicates == "cluster":
         raise OptionError(
-            "the audit pools small groups or equal rows.",
-            "Monitor an audit that pools nothing.",
+            "the audit keeps equal rows together.",
+            "Monitor an audit that keeps them apart.",
         )
     for utility in design.measured:
         if not has_fixed_denominator(utility):

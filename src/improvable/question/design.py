@@ -288,7 +288,7 @@ def make_design(settings: Settings) -> Design:
             for name in ("weight", "cluster", "stratum", "method")
         },
     )
-    named_so = ("cross", "small", "probabilities", "assume", "known", "rake")
+    named_so = ("cross", "probabilities", "assume", "known", "rake")
     levels: dict[str, Any] = {name: getattr(settings, name) for name in named_so}
     return Design(
         question=question,
@@ -322,11 +322,9 @@ def _check_probabilities(settings: Settings) -> Assumed:
             "groups are named by a column and by probabilities.",
             "Give one of them; see `known`.",
         )
-    if settings.groups or settings.cross or settings.small != "refuse":
+    if settings.groups or settings.cross:
         hint = "Name in `probabilities` the groups that count, and no others."
-        raise OptionError(
-            "`groups`, `cross` and `small` are for groups that are known.", hint
-        )
+        raise OptionError("`groups` and `cross` are for groups that are known.", hint)
     if settings.selection_gap is not None:
         hint = (
             "Leave it out, and ask about the gap instead: `fairness='selection_rate'`."

@@ -29,7 +29,6 @@ from improvable.question.options import (
 from improvable.question.utility import Utility
 
 Scheme = Literal["forward", "split"]
-Small = Literal["refuse", "pool"]
 Assume = Literal["between", "group only", "probabilities only"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
@@ -43,8 +42,7 @@ Measured = str | Utility | Sequence[str | Utility]
 @dataclass(frozen=True, kw_only=True)
 class _Levels:
     cross: bool = o.of_groups("Cross several group columns into intersections.", False)
-    min_group: int = o.of_groups("Groups with fewer rows are small.", 0)
-    small: Small = o.of_groups("Refuse small groups, or pool them into one.", "refuse")
+    min_group: int = o.of_groups("Groups with fewer rows are refused.", 0)
     probabilities: Mapping[str, str] | None = o.of_groups(
         (
             "Instead of a group column: a column with the probability of each group, "
@@ -95,9 +93,7 @@ class Groups(_Levels):
         Whether several columns make one attribute of intersections, or one attribute
         each.
     min_group : int
-        Levels with fewer rows are small.
-    small : {"refuse", "pool"}
-        What happens to small levels.
+        Levels with fewer rows are refused.
     probabilities : mapping from group to column, optional
         Instead of `columns`, where groups are not known: ``{"white": "p_white",
         "black": "p_black"}``. In a row they sum to at most 1; the rest belongs to no
@@ -696,10 +692,10 @@ def as_arguments(text: str) -> str:
     """A message as Python says it.
 
     >>> as_arguments(
-    ...     "Drop those rows: `drop_missing=True`, or those of `small='pool'`; `draws` "
+    ...     "Drop those rows: `drop_missing=True`, or those of `groups=['a']`; `draws` "
     ...     "is 3."
     ... )
-    "Drop those rows: `read=Read(drop_missing=True)`, or those of `group=Groups(..., small='pool')`; `draws` is 3."
+    "Drop those rows: `read=Read(drop_missing=True)`, or those of `group=Groups(..., only=['a'])`; `draws` is 3."
     """  # noqa: E501
 
     def say(name: str, value: str | None) -> str:

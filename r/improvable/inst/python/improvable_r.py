@@ -280,9 +280,9 @@ def in_r(text: str) -> str:
 
     >>> in_r(
     ...     "Drop those rows: `read=Read(drop_missing=True)`, or `group=Groups(..., "
-    ...     "small='pool')`."
+    ...     "only='north')`."
     ... )
-    'Drop those rows: `read = read_as(drop_missing = TRUE)`, or `groups = group_levels(small = "pool")`.'
+    'Drop those rows: `read = read_as(drop_missing = TRUE)`, or `groups = group_levels(only = "north")`.'
     >>> in_r("`draws` is part of `test`: test=Test(draws=500).")
     '`draws` is part of `test`: test = how_to_test(draws = 500).'
     """  # noqa: E501

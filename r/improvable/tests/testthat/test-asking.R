@@ -31,7 +31,7 @@ test_that("a formula names outcome and groups", {
   expect_error(read(~race, NULL), "Say it as outcome ~ group", class = "improvable_error")
 })
 
-test_that("groups may be crossed, kept and pooled", {
+test_that("groups may be crossed and kept", {
   data <- lending()
   data$sex <- factor(ifelse(data$years %% 2 == 0, "woman", "man"))
   ask <- function(formula, ...) {
@@ -100,8 +100,8 @@ test_that("code in messages is R's", {
                "Say which: `read = read_as(positive = list(`a b` = \"no\"))`.")
   expect_equal(in_r("`features=['*']` or `exclude=['a', 'b']`, `row_id=...`, `alpha`"),
                "`features = \"*\"` or `exclude = c(\"a\", \"b\")`, `row_id = ...`, `alpha`")
-  expect_equal(in_r("Pool them: `group=Groups(..., small='pool')`."),
-               "Pool them: `groups = group_levels(small = \"pool\")`.")
+  expect_equal(in_r("Keep some: `group=Groups(..., only='north')`."),
+               "Keep some: `groups = group_levels(only = \"north\")`.")
 })
 
 test_that("a Python without the package, and one that is not there, are named in one line", {
