@@ -25,7 +25,6 @@ import polars as pl
 
 import improvable
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
-from improvable.report.plots import save_chart
 from improvable.results.facts import by_component, estimate_of
 from improvable.results.formatting import p_text, value_text
 from improvable.results.wording import rerun_range
@@ -302,10 +301,8 @@ def run(name: str, data: Path, draws: int, write: bool) -> bool:
             ]
             write_between(page, {"seeds": "\n".join((SEEDS_HEAD, *again))})
         if case.labels is not None and pictured is not None:
-            save_chart(
-                pictured.plot("dumbbells", about={"labels": case.labels}),
-                PICTURES / f"{case.page}.svg",
-            )
+            chart = pictured.plot("dumbbells", about={"labels": case.labels})
+            chart.save(PICTURES / f"{case.page}.svg")
         write_blocks(page, data)
         print(f"{name}: wrote docs/tutorials/{page.name}", flush=True)
     return True

@@ -14,13 +14,12 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from improvable.report import plots
 from improvable.report.plots.style import (
     OKABE_ITO,
     SHAPES,
     chart,
     field,
-    finished,
+    make_figure,
     series,
 )
 
@@ -97,10 +96,8 @@ def draw_cost(output: str) -> None:
         base.mark("point", filled=True, size=70, opacity=1).encode(shape=shape),
     ]
     subtitle = ["Seven repetitions, linear rule, 10,000 draws each, one worker."]
-    plots.save_chart(
-        finished(layers, "An audit's time against its rows", subtitle, 420, 280),
-        DOCS / "pictures/cost.svg",
-    )
+    title = "An audit's time against its rows"
+    make_figure(layers, title, subtitle, 420, 280).save(DOCS / "pictures/cost.svg")
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ def write_documents(folder: Path, found: Replication) -> list[Path]:
     """Write replication.md, replication.json and the pictures; the files written."""
     pictures = _pictures(found)
     for name, (chart, _) in pictures.items():
-        plots.save_chart(chart, folder / f"{name}.svg")
+        chart.save(folder / f"{name}.svg")
     captions = {name: caption for name, (_, caption) in pictures.items()}
     write_whole(folder / "replication.md", _markdown(found, captions).encode())
     plain = {

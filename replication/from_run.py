@@ -26,7 +26,7 @@ from replication.appendix_e import GapRejections, curve_rows, rejections
 from replication.gap_process import VARIANCE, GapProcess, Theta, gap_process
 
 if TYPE_CHECKING:
-    import altair as alt
+    from improvable.report.plots import Chart
 
 
 # points of the default grid of eta, and its end as a share of the status quo's gap
@@ -107,7 +107,7 @@ class GapPower:
             [*parts, *(paragraph(f"Warning: {text}") for text in self.cautions)]
         )
 
-    def plot(self) -> "alt.LayerChart":
+    def plot(self) -> "Chart":
         """Rejections against the candidate's mean gap, one line for each size and
         statistic.
         """

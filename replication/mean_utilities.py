@@ -10,18 +10,17 @@ from improvable.report.plots.style import (
     SHAPES,
     chart,
     field,
-    finished,
+    make_figure,
     series,
 )
 from improvable.results.facts import Facts
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from improvable.report.plots import Chart
     from improvable.results.result import Result
 
 
-def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
+def mean_utilities(results: "Mapping[str, Result]") -> "Chart":
     """The mean accuracy of one group against that of another: the status quo, and what
     each rule found.
 
@@ -54,7 +53,7 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
         f"Means over the repetitions. {way}: more accurate.",
         "Nearer to the dashed 45-degree line: smaller gap.",
     ]
-    return finished(
+    return make_figure(
         [line.encode(x=x, y=y), points], "Accuracy of both groups", subtitle, 340, 340
     )
 

@@ -34,7 +34,7 @@ OTHER_EDGE = {
 
 def draw_surface(
     frontier: Frontier, accuracy: FloatArray, fairness: FloatArray
-) -> style.LayerChart:
+) -> style.Chart:
     """Draw p-values over two rising grids of deltas, as bands, and both edges."""
     limits, names = name_bands(frontier.level)
     p_values = frontier.surface(accuracy, fairness)
@@ -70,7 +70,7 @@ def draw_surface(
         dashed = line.mark("line", color="black", strokeWidth=1.5, strokeDash=[5, 4])
         layers.append(dashed.encode(x="f:Q", y="a:Q", order="order:Q"))
     title = "How large an improvement the data support"
-    return style.finished([*layers, *edge_layers], title, subtitle, style.WIDTH, 340)
+    return style.make_figure([*layers, *edge_layers], title, subtitle, style.WIDTH, 340)
 
 
 def span(grid: FloatArray) -> tuple[float, float]:

@@ -157,10 +157,7 @@ def estimated(
 
 def values_of(chart: Any) -> list[dict[str, Any]]:
     """Every row of data in a chart."""
-    layers = chart.to_dict()
-    found: list[dict[str, Any]] = [
-        row for rows in layers.get("datasets", {}).values() for row in rows
-    ]
+    found: list[dict[str, Any]] = []
 
     def walk(node: Any) -> None:
         if isinstance(node, dict):
@@ -171,5 +168,5 @@ def values_of(chart: Any) -> list[dict[str, Any]]:
             for one in node:
                 walk(one)
 
-    walk({key: layers[key] for key in layers if key != "datasets"})
+    walk(chart.spec)
     return [row for row in found if isinstance(row, dict)]

@@ -23,8 +23,8 @@ from improvable.report.plots.style import (
     SHAPES,
     chart,
     field,
+    make_chart,
     series,
-    styled,
 )
 from improvable.studies.game import (
     FORWARD_CORRELATION,
@@ -75,8 +75,8 @@ def screening() -> None:
         improvable.audit(people, **DIABETES_SCREENING)
         for people in (everybody, unknown)
     ]
-    plots.save_chart(detection(*audits), HERE / "screening.svg")
-    plots.save_chart(audits[0].plot("dumbbells"), HERE / "screening_dumbbells.svg")
+    detection(*audits).save(HERE / "screening.svg")
+    audits[0].plot("dumbbells").save(HERE / "screening_dumbbells.svg")
 
 
 def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any:
@@ -127,7 +127,7 @@ def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any
         "people."
     ]
     look = {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "offset": 10}
-    return styled(
+    return make_chart(
         {
             "hconcat": panels,
             "title": {
@@ -151,7 +151,7 @@ def care_program() -> None:
         n_jobs=-1,
     )
     for name in ("dumbbells", "p_values"):
-        plots.save_chart(audit.plot(name), HERE / f"{name}.svg")
+        audit.plot(name).save(HERE / f"{name}.svg")
     curves = [
         row | {"series": f"n = {row['size']}", "variant": row["gap"]}
         for row in curve_rows(appendix_e(workers=2))
@@ -166,7 +166,7 @@ def care_program() -> None:
         level=0.05,
         marks=[1.52],
     )
-    plots.save_chart(power, HERE / "power.svg")
+    power.save(HERE / "power.svg")
     runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
     alike: dict[str, Mixing] = {
         "split": GaussianMixing(0.3),
@@ -176,7 +176,7 @@ def care_program() -> None:
         name: play(*costs_of(0.001, 7), repetitions=7, mixing=mixing)
         for name, mixing in alike.items()
     }
-    plots.save_chart(plots.attempts(games), HERE / "repetitions.svg")
+    plots.attempts(games).save(HERE / "repetitions.svg")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,10 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-import altair as alt
 import numpy as np
 from numpy.typing import NDArray
+
+from improvable.report.plots.style import Chart, chart, field, make_chart, series
 
 HERE = Path(__file__).parent
 EXPLANATION = HERE.parent / "explanation"
@@ -208,83 +209,86 @@ def both_levels(
     return rejected(once, LEVEL), rejected(seven, LEVEL / 2)
 
 
-def picture(levels: Mapping[int, Mapping[str, tuple[float, float]]]) -> Any:
+def picture(levels: Mapping[int, Mapping[str, tuple[float, float]]]) -> Chart:
     """Level against the number of candidates: of one repetition, and of the median of
     seven.
     """
-    names = list(SCHEMES)
-    color = alt.Scale(domain=names, range=["#D55E00", "#E69F00", "#0072B2", "#000000"])
-    shape = alt.Scale(
-        domain=names, range=["square", "triangle-up", "circle", "diamond"]
+    legend = {
+        "orient": "top",
+        "labelFontSize": 13,
+        "symbolSize": 110,
+        "symbolOpacity": 1,
+    }
+    color, shape = series(
+        "scheme",
+        list(SCHEMES),
+        ["#D55E00", "#E69F00", "#0072B2", "#000000"],
+        ["square", "triangle-up", "circle", "diamond"],
+        title=None,
+        legend=legend,
     )
-    legend = alt.Legend(
-        title=None, orient="top", labelFontSize=13, symbolSize=110, symbolOpacity=1
+    x = field(
+        "count:Q",
+        title="candidates the rule chooses among, none of them better",
+        axis={"values": list(levels), "grid": False},
+        scale={"domain": [0.5, max(levels) + 0.5]},
     )
     panels = []
     for which, title in enumerate(
         ("One repetition, p below 5%", "Lower median of seven, below 2.5%")
     ):
-        values = [
-            {
-                "count": count,
-                "scheme": name,
-                "level": shown[which],
-                "low": shown[which] - 2 * error(shown[which]),
-                "high": shown[which] + 2 * error(shown[which]),
-            }
-            for count, by_scheme in levels.items()
-            for name, shown in by_scheme.items()
-        ]
-        base = alt.Chart(alt.InlineData(values=values)).encode(
-            x=alt.X(
-                "count:Q",
-                title="candidates the rule chooses among, none of them better",
-                axis=alt.Axis(values=list(levels), grid=False),
-                scale=alt.Scale(domain=[0.5, max(levels) + 0.5]),
-            ),
-            color=alt.Color("scheme:N", scale=color, legend=legend),
-        )
-        share = alt.Y(
+        y = field(
             "level:Q",
             title="share of true nulls rejected" if which == 0 else None,
-            axis=alt.Axis(format="%", values=[0, 0.05, 0.1, 0.15]),
-            scale=alt.Scale(domain=[0, 0.16]),
+            axis={"format": "%", "values": [0, 0.05, 0.1, 0.15]},
+            scale={"domain": [0, 0.16]},
         )
-        allowed = alt.Chart(alt.InlineData(values=[{"level": LEVEL}])).mark_rule(
-            strokeDash=[5, 4], color="#555555"
-        )
-        points = base.mark_point(filled=True, size=80, opacity=1)
-        panels.append(
-            alt.layer(
-                allowed.encode(y=share),
-                base.mark_line(strokeWidth=1.5).encode(y=share),
-                base.mark_rule(strokeWidth=2).encode(
-                    y=alt.Y("low:Q", title=None), y2="high:Q"
-                ),
-                points.encode(
-                    y=share, shape=alt.Shape("scheme:N", scale=shape, legend=legend)
-                ),
-            ).properties(
-                width=330,
-                height=230,
-                title=alt.TitleParams(title, anchor="start", fontSize=13),
-            )
-        )
-    head = alt.TitleParams(
-        "Folds confirm what chance chose",
-        subtitle=[
-            "At most 5% of true nulls may be rejected (dashed). Bars: two Monte Carlo "
-            "errors."
-        ],
-        anchor="start",
-        fontSize=15,
-        subtitleFontSize=12,
-        offset=8,
+        base = chart(level_rows(levels, which)).encode(x=x, color=color)
+        limit = chart([{"level": LEVEL}])
+        layers = [
+            limit.mark("rule", strokeDash=[5, 4], color="#555555").encode(y=y),
+            base.mark("line", strokeWidth=1.5).encode(y=y),
+            base.mark("rule", strokeWidth=2).encode(
+                y=field("low:Q", title=None), y2="high"
+            ),
+            base.mark("point", filled=True, size=80, opacity=1).encode(
+                y=y, shape=shape
+            ),
+        ]
+        head = {"text": title, "anchor": "start", "fontSize": 13}
+        panels.append({"layer": layers, "width": 330, "height": 230, "title": head})
+    words = (
+        "At most 5% of true nulls may be rejected (dashed). Bars: two Monte Carlo "
+        "errors."
     )
-    chart = alt.hconcat(*panels).properties(title=head, background="white")
-    return chart.configure_axis(labelFontSize=12, titleFontSize=12).configure_view(
-        stroke="#cccccc"
-    )
+    head = {
+        "text": "Folds confirm what chance chose",
+        "subtitle": [words],
+        "anchor": "start",
+        "fontSize": 15,
+        "subtitleFontSize": 12,
+        "offset": 8,
+    }
+    return make_chart({"hconcat": panels, "title": head, "background": "white"})
+
+
+def level_rows(
+    levels: Mapping[int, Mapping[str, tuple[float, float]]], which: int
+) -> list[dict[str, Any]]:
+    """A row for each number of candidates and each scheme: its level, and two Monte
+    Carlo errors around it.
+    """
+    return [
+        {
+            "count": count,
+            "scheme": name,
+            "level": pair[which],
+            "low": pair[which] - 2 * error(pair[which]),
+            "high": pair[which] + 2 * error(pair[which]),
+        }
+        for count, by_scheme in levels.items()
+        for name, pair in by_scheme.items()
+    ]
 
 
 def level_table(

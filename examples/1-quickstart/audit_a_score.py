@@ -35,8 +35,8 @@ print(result.null_hypothesis)
 print(result.alternative_hypothesis)
 
 # %% [markdown]
-# Pictures are Altair charts, which a notebook displays; a report is one file that needs
-# no network.
+# A notebook displays pictures, and `chart.save("care.svg")` writes one; a report is one
+# file that needs no network.
 
 # %%
 chart = result.plot("dumbbells")

@@ -59,7 +59,7 @@ plan = power_from_pilot(
 print(plan.summary())
 
 # %% [markdown]
-# The curve of power against rows, as an Altair chart.
+# The curve of power against rows, as a picture.
 
 # %%
 chart = plan.plot()

@@ -380,7 +380,7 @@ def test_a_chart_as_html_needs_no_network(
     browser: Browser, audit: improvable.Audit, tmp_path: Path
 ) -> None:
     path = tmp_path / "chart.html"
-    plots.save_chart(plots.p_values(audit), path)
+    plots.p_values(audit).save(path)
     browser.open(path.as_uri())
     deadline = time.monotonic() + 20
     while not browser.value(

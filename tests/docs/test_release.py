@@ -110,7 +110,7 @@ def test_help_needs_no_heavy_library() -> None:
         "sklearn",
         "scipy.special",
         "scipy.stats",
-        "altair",
+        "vl_convert",
         "skrub",
         "highspy",
         "pandas",

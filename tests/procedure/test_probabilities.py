@@ -539,7 +539,7 @@ def test_the_tipping_point_starts_at_the_weighted_estimate_and_falls(
         f"by no more than a factor of {point:g} beyond the probabilities"
         in " ".join(found.summary().split())
     )
-    improvable.plots.save_chart(found.plot("tipping"), tmp_path / "tipping.svg")
+    found.plot("tipping").save(tmp_path / "tipping.svg")
     known = improvable.compare(
         people(900), group="group", claim=claim, test=FEW, **DECIDED, **MEASURED
     ).to_dict()

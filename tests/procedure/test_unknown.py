@@ -415,7 +415,7 @@ def test_a_wider_bound_is_harder_to_show(tmp_path: Path) -> None:
     words = found.summary()
     assert "nobody has seen the outcome" in " ".join(words.split())
     assert f"differs by up to {last:.2g}" in " ".join(words.split())
-    improvable.plots.save_chart(found.plot("unknown"), tmp_path / "unknown.svg")
+    found.plot("unknown").save(tmp_path / "unknown.svg")
     loaded_from = tmp_path / "saved"
     found.save(loaded_from)
     assert improvable.load(loaded_from).to_dict()["unknown"] == facts

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import improvable
-from improvable.report import plots
+from improvable.report.plots.style import draw_svg
 from replication.document import ACCURACY, FAIRNESS
 from replication.mean_utilities import mean_utilities
 from replication.surface import draw_surface, find_intercepts
@@ -39,7 +39,7 @@ def draw(result: improvable.Comparison) -> Any:
 def test_points_of_figure_2_are_the_mean_utilities() -> None:
     audit = make_audit()
     chart = mean_utilities({"linear": audit, "the same": audit})
-    assert plots.chart_svg(chart).startswith("<svg")
+    assert draw_svg(chart.spec).startswith("<svg")
     rows = {row["algorithm"]: row for row in values_of(chart) if "algorithm" in row}
     assert list(rows) == ["status quo", "linear", "the same"]
     repetitions = audit.to_dict()["repetitions"]
@@ -53,7 +53,7 @@ def test_points_of_figure_2_are_the_mean_utilities() -> None:
 def test_bands_of_figure_3_are_the_p_values(comparison: improvable.Comparison) -> None:
     frontier = comparison.frontier()
     chart = draw(comparison)
-    assert plots.chart_svg(chart).startswith("<svg")
+    assert draw_svg(chart.spec).startswith("<svg")
     cells = [row for row in values_of(chart) if "band" in row]
     surface = frontier.surface(ACCURACY, FAIRNESS)
     for i, j in itertools.product(range(0, 81, 9), range(0, 51, 7)):

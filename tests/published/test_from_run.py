@@ -223,7 +223,7 @@ def test_the_result_is_words_table_json_and_picture(
         == len(power.csv().splitlines()) - 1
     )
     assert {"error_absolute", "error_signed", "null"} <= set(facts["points"][0])
-    assert "test rows" in str(power.plot().to_dict())
+    assert "test rows" in str(power.plot().spec)
 
 
 def test_deltas_sizes_and_level_can_be_chosen(audit: improvable.Audit) -> None:

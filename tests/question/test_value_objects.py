@@ -265,7 +265,7 @@ def test_a_report_is_told_what_it_is_about(tmp_path: Path) -> None:
     assert "conditions" in text
     assert (tmp_path / "same.md").read_text(encoding="utf-8") == text
     assert "conditions" in result.summary(about=about)
-    assert "conditions" in str(result.plot(about=about).to_dict())
+    assert "conditions" in str(result.plot(about=about).spec)
     assert result.facts["about"] == {}
     with pytest.raises(improvable.OptionError, match=r"`author` is 3. It must be text"):
         result.report(tmp_path / "no.md", {"author": 3})

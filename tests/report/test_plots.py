@@ -17,7 +17,7 @@ from flat import flat_compare
 from improvable.report import plots
 from improvable.report.blocks import Picture
 from improvable.report.labels import in_words
-from improvable.report.plots.style import NARROW, WIDE, Plot, chart
+from improvable.report.plots.style import NARROW, WIDE, Plot, chart, draw_svg
 from improvable.results.facts import Facts
 from reported import estimated, many_groups, values_of
 
@@ -73,7 +73,7 @@ def test_every_picture_can_be_drawn(
     audit: improvable.Audit, comparison: improvable.Comparison, draw: Any
 ) -> None:
     for result in (audit, comparison):
-        svg = plots.chart_svg(draw(result))
+        svg = draw_svg(draw(result).spec)
         assert svg.startswith("<svg")
         assert len(svg) < 120_000
 
@@ -84,7 +84,7 @@ def test_p_values_of_zero_stand_at_one_draw_with_a_note(
     rows = [row for row in values_of(plots.p_values(comparison)) if "component" in row]
     zero = {row["component"]: row["p"] for row in rows if row["zero"]}
     assert zero == {"Accuracy of black": 1 / 500, "Accuracy of white": 1 / 500}
-    assert "none of 500 draws" in plots.p_values(comparison).to_json()
+    assert "none of 500 draws" in str(plots.p_values(comparison).spec)
 
 
 def test_every_condition_has_a_row_with_a_dot_for_each_repetition(
@@ -129,7 +129,7 @@ def test_dumbbells_show_means_and_intervals_over_all_repetitions(
     assert gap["status quo"] == pytest.approx(
         np.mean([s["gap"]["status_quo"] for s in audit.facts["repetitions"]])
     )
-    assert "repetition 1 of" not in plots.dumbbells(audit).to_json()
+    assert "repetition 1 of" not in str(plots.dumbbells(audit).spec)
 
 
 @pytest.mark.parametrize("count", [2, 5, 10])
@@ -144,12 +144,12 @@ def test_pictures_of_many_groups_have_a_row_for_each_and_two_marks_in_the_legend
     assert isinstance(shown, Picture)
     assert isinstance(sure, Picture)
     for width in (NARROW, WIDE):
-        svg = plots.chart_svg(shown.draw(width))
+        svg = draw_svg(shown.draw(width))
         assert float(re.findall(r'width="(\d+)"', svg)[0]) <= width + 40
         for group in result.groups:
             assert svg.count(f">{group}<") == 1, "once, on the axis"
         assert svg.count(">status quo<") == svg.count(">candidate<") == 1
-        plain = plots.chart_svg(sure.draw(width))
+        plain = draw_svg(sure.draw(width))
         assert (
             plain.count(">Accuracy of") == count + 0 if facts["overall"] is None else 1
         )
@@ -157,7 +157,7 @@ def test_pictures_of_many_groups_have_a_row_for_each_and_two_marks_in_the_legend
 
 def test_the_gap_is_drawn_also_where_fairness_is_another_utility() -> None:
     result = compare_case(group="region", fairness="selection_rate")
-    drawn = plots.dumbbells(result).to_json()
+    drawn = str(plots.dumbbells(result).spec)
     assert "Gap between groups: share selected" in drawn
     assert "Mean outcome of the selected" in drawn
 
@@ -175,7 +175,7 @@ def test_the_map_shows_only_what_is_shown() -> None:
         assert frontier.p_value(row["a2"] * 1.001, row["f2"] * 0.999) >= frontier.level
         assert frontier.p_value(row["a2"] * 0.999, row["f2"] * 1.001) >= frontier.level
     assert compare_case(candidate="now").plot("map") is None
-    assert "delta" not in chart.to_json()
+    assert "delta" not in str(chart.spec)
 
 
 @pytest.mark.parametrize(
@@ -186,13 +186,23 @@ def test_a_chart_can_be_kept(
     comparison: improvable.Comparison, tmp_path: Path, suffix: str, start: bytes
 ) -> None:
     path = tmp_path / f"chart.{suffix}"
-    plots.save_chart(plots.dumbbells(comparison), path)
+    plots.dumbbells(comparison).save(path)
     content = path.read_bytes()
     assert content.startswith(start)
     assert suffix != "html" or (
         b"src=" not in content[:2_000] and b"cdn.jsdelivr" not in content
     )
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_notebook_displays_a_chart_as_it_is_saved(
+    comparison: improvable.Comparison, tmp_path: Path
+) -> None:
+    chart = plots.dumbbells(comparison)
+    chart.save(tmp_path / "chart.svg")
+    shown = chart._repr_mimebundle_()
+    assert shown["image/svg+xml"] == (tmp_path / "chart.svg").read_text()
+    assert shown["text/plain"] == f"Chart({chart.spec['title']['text']!r})"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +217,7 @@ def test_a_bad_path_is_refused(
     comparison: improvable.Comparison, tmp_path: Path, name: str, message: str
 ) -> None:
     with pytest.raises(improvable.OptionError, match=message):
-        plots.save_chart(plots.dumbbells(comparison), tmp_path / name)
+        plots.dumbbells(comparison).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -228,7 +238,7 @@ def test_names_from_data_are_escaped_in_pictures() -> None:
     )
     draws: tuple[Callable[[Result], Any], ...] = PICTURES
     for draw in draws:
-        assert "<script" not in plots.chart_svg(draw(result))
+        assert "<script" not in draw_svg(draw(result).spec)
 
 
 def test_a_new_picture_is_one_function_and_one_entry(

@@ -144,14 +144,14 @@ def frontier(
 
 def save_map(result: "Result", path: str) -> None:
     """Draw the sizes of improvement that are shown; say so where there are none."""
-    from improvable.report.plots import improvement_map, save_chart
+    from improvable.report.plots import improvement_map
     from improvable.report.plots.map import NO_REGION
 
     chart = improvement_map(result)
     if chart is None:
         warn(f"{NO_REGION} '{path}' is not written.")
     else:
-        save_chart(chart, path)
+        chart.save(path)
 
 
 def _short(value: float | None) -> str:
@@ -249,7 +249,7 @@ def monitor(
       improvable monitor run --data january.csv --picture wealth.svg
       improvable monitor run --data january.csv,february.csv
     """
-    from improvable.report.plots import save_chart, wealth
+    from improvable.report.plots import wealth
 
     check_outputs(json, picture)
     file = candidate or str(Path(run) / "candidate.skops")
@@ -259,7 +259,7 @@ def monitor(
     decides = import_algorithm(file) if file.endswith(".skops") else file
     found = follow(run, parse_names(data), candidate=decides, status_quo=status_quo)
     if picture is not None:
-        save_chart(wealth(found), picture)
+        wealth(found).save(picture)
     for text in found.warnings:
         warn(text)
     since, p_values = found.shown_since, [one.p_value for one in found.wealths.values()]

@@ -84,9 +84,9 @@ def game(
         | {scheme: game.best_of_seeds() for scheme, game in games.items()},
     }
     if plot is not None:
-        from improvable.report.plots import attempts, save_chart
+        from improvable.report.plots import attempts
 
-        save_chart(attempts(games), plot)
+        attempts(games).save(plot)
     if not put_json(facts, json):
         words = map(paragraph, _words(games, facts))
         say("\n\n".join([_table(games, facts), *words]))

@@ -92,15 +92,14 @@ def power(
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
     """  # noqa: E501
-    from improvable.report.plots import save_chart
-    from improvable.report.plots.style import SUFFIXES
+    from improvable.report.plots.style import FORMATS
     from improvable.studies.power import power_from_assumptions
 
     check_outputs(json, table, plot)
-    if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
+    if plot is not None and Path(plot).suffix.lower() not in FORMATS:
         raise OptionError(
             f"'{plot}' is not a picture we write.",
-            f"Name a file that ends in {one_of(SUFFIXES)}.",
+            f"Name a file that ends in {one_of(FORMATS)}.",
         )
     if table is not None and Path(table).suffix.lower() != ".csv":
         raise OptionError(f"'{table}' is not a table we write.", "Name a .csv file.")
@@ -128,7 +127,7 @@ def power(
             str(data), o.completed(asked), ledger, how | {"fits": fits, "n_jobs": jobs}
         )
     if plot is not None:
-        save_chart(plan.plot(), plot)
+        plan.plot().save(plot)
     if table is not None:
         write_whole(Path(table), plan.csv().encode())
     if not put_json(plan.to_dict(), json):

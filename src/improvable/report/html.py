@@ -22,7 +22,7 @@ from improvable.report.document import Document, make_document
 from improvable.report.formats import Format
 from improvable.report.labels import in_words, labeled
 from improvable.report.plots.findings import dumbbells_of
-from improvable.report.plots.style import COLORS, NARROW, WIDE, chart_svg
+from improvable.report.plots.style import COLORS, NARROW, WIDE, draw_svg
 from improvable.report.text import ESTIMATE_HEADS, estimate_rows
 from improvable.results import wording
 from improvable.results.facts import Facts
@@ -142,7 +142,7 @@ def _notebook_svg(picture: Picture) -> Markup:
     """A picture on white, whatever the theme; no two pictures of a notebook have parts
     of the same name.
     """
-    svg = chart_svg(picture.draw(WIDE) | {"background": "white"})
+    svg = draw_svg(picture.draw(WIDE) | {"background": "white"})
     svg = svg.replace("<svg", '<svg style="max-width:100%;height:auto"', 1)
     return _described(
         svg, picture, f"cell-{hashlib.sha256(svg.encode()).hexdigest()[:8]}"
@@ -153,7 +153,7 @@ def _drawn(picture: Picture) -> Markup:
     """A picture twice, for a screen and for a phone: text in it must not shrink."""
     both = Markup("")
     for width, name in ((WIDE, "wide"), (NARROW, "narrow")):
-        svg = chart_svg(picture.draw(width))
+        svg = draw_svg(picture.draw(width))
         for variable, color in COLORS.items():
             svg = svg.replace(color, f"var(--{variable})")
         both += _described(svg, picture, name)

@@ -9,14 +9,14 @@ from improvable._text import shown
 from improvable.report.blocks import Picture, Table, flat
 from improvable.report.document import Document
 from improvable.report.formats import Format
-from improvable.report.plots.style import WIDE, chart_svg
+from improvable.report.plots.style import WIDE, draw_svg
 
 
 def pdf_document(document: Document) -> bytes:
     files = {"main.typ": typst_source(document).encode()}
     for block in flat(document.blocks):
         if isinstance(block, Picture):
-            files[f"{block.name}.svg"] = chart_svg(block.draw(WIDE)).encode()
+            files[f"{block.name}.svg"] = draw_svg(block.draw(WIDE)).encode()
     content = typst.compile(files, format="pdf")  # type: ignore[call-overload]  # its stubs lack several files
     if not isinstance(content, bytes):
         raise TypeError("Typst gave no single file.")

@@ -17,7 +17,7 @@ from improvable._text import shown
 from improvable.report import blocks
 from improvable.report.blocks import Block, Table, flat
 from improvable.report.document import Document
-from improvable.report.plots.style import WIDE, chart_png
+from improvable.report.plots.style import WIDE, draw_png
 
 SMALL, TINY = 9, 6.5
 INK, SOFT, LINE = "16202A", "56626F", "C9D1D8"
@@ -110,7 +110,7 @@ def write_block(page: Page, block: Block) -> None:
                 _paragraph(
                     page, text, SMALL, SOFT
                 ).paragraph_format.keep_with_next = True
-            content = chart_png(block.draw(WIDE), SCALE)
+            content = draw_png(block.draw(WIDE), SCALE)
             # a PNG file says its width here
             pixels = int.from_bytes(content[16:20], "big")
             shape = page.add_picture(

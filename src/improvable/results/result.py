@@ -362,7 +362,7 @@ class Result(ABC):
     def plot(
         self, kind: str = "dumbbells", about: About | Mapping[str, Any] | None = None
     ) -> Any:
-        """A picture as an Altair chart.
+        """A picture that a notebook displays and `save` writes to a file.
 
         Parameters
         ----------

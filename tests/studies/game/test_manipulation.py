@@ -296,10 +296,9 @@ def test_the_picture_marks_the_best_responses(cost: float) -> None:
     solved, forward = (
         play(*costs_of(cost, 7), mixing=mixing) for mixing in mixings.values()
     )
-    plain = attempts({"split": solved, "forward": forward}).to_dict()
+    plain = attempts({"split": solved, "forward": forward}).spec
     data = {
-        layer["mark"]["type"]: plain["datasets"][layer["data"]["name"]]
-        for layer in plain["layer"]
+        layer["mark"]["type"]: layer["data"]["values"] for layer in plain["layer"]
     }
     marks, curves = data["point"], data["line"]
     every = [

@@ -65,7 +65,7 @@ def test_every_number_of_a_plan_has_an_error_and_the_plan_says_what_it_rests_on(
     assert "The candidate is fixed" in text
     assert "Assumed for a: 40% of rows" in text
     assert len(plan.table()) == len(plan.points)
-    assert plan.plot().to_dict()["title"]["text"].startswith("Probability")
+    assert plan.plot().spec["title"]["text"].startswith("Probability")
 
 
 def test_both_schemes_are_planned_side_by_side(plan: PowerPlan) -> None:
@@ -86,7 +86,7 @@ def test_both_schemes_are_planned_side_by_side(plan: PowerPlan) -> None:
         "the paper's split with 50%"
     ) in text
     assert "Declare the scheme before the audit." in text
-    drawn = str(plan.plot().to_dict())
+    drawn = str(plan.plot().spec)
     assert all(f"'{name}'" in drawn for name in ("forward", "split at 50%"))
 
 

@@ -126,7 +126,7 @@ def picture(result: Any, kind: str, path: str, about: Any) -> Answer:
             raise improvable.OptionError(
                 f"there is nothing to draw as '{kind}'.", "Choose another picture."
             )
-        improvable.plots.save_chart(chart, path)
+        chart.save(path)
 
     return _answer(call)
 

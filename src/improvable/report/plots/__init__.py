@@ -14,7 +14,7 @@ from improvable.report.plots.findings import (
     right_and_wrong,
 )
 from improvable.report.plots.map import improvement_map
-from improvable.report.plots.style import Chart, Plot, chart_png, chart_svg, save_chart
+from improvable.report.plots.style import Chart, Plot
 from improvable.report.plots.tipping import tipping, unknown
 
 PICTURES: dict[str, Plot] = {
@@ -33,15 +33,12 @@ reports.
 __all__ = [
     "Chart",
     "attempts",
-    "chart_png",
-    "chart_svg",
     "dumbbells",
     "improvement_map",
     "p_values",
     "people",
     "power_curves",
     "right_and_wrong",
-    "save_chart",
     "tipping",
     "unknown",
     "wealth",

@@ -32,7 +32,7 @@ def power_curves(
     subtitle: Sequence[str],
     level: float,
     marks: Sequence[float] = (),
-) -> style.LayerChart:
+) -> style.Chart:
     """One line per series, with a band of two Monte Carlo errors, and the level.
 
     Parameters
@@ -91,10 +91,12 @@ def power_curves(
         .encode(x=x)
     )
     notes = [*subtitle, f"Dashed: the level, {level:g}. Bands: two Monte Carlo errors."]
-    return style.finished([band, rule, verticals, line, points], title, notes, 480, 320)
+    return style.make_figure(
+        [band, rule, verticals, line, points], title, notes, 480, 320
+    )
 
 
-def attempts(games: Mapping[str, Any]) -> style.LayerChart:
+def attempts(games: Mapping[str, Any]) -> style.Chart:
     """Probability of rejecting a true null against attempts, one line per procedure,
     with the analyst's choices.
 
@@ -158,7 +160,7 @@ def attempts(games: Mapping[str, Any]) -> style.LayerChart:
         ),
         f"p-values of one data set: {mixings}.",
     ]
-    return style.finished(
+    return style.make_figure(
         [rule, lines, best], _title(games), subtitle, style.WIDTH + 100, 280
     )
 
@@ -219,7 +221,7 @@ def _percent(chance: float) -> str:
     return f"{100 * chance:.3g}%"
 
 
-def wealth(found: Monitoring) -> style.LayerChart:
+def wealth(found: Monitoring) -> style.Chart:
     """What bets against each condition have come to, over the rows that arrived;
     dotted, the wealth that shows it.
     """
@@ -284,7 +286,7 @@ def wealth(found: Monitoring) -> style.LayerChart:
     )
     words += f"Wealth below {least:g} or above {most:g} is drawn at the edge."
     notes = wrap(words, style.LINE_LETTERS)
-    return style.finished(
+    return style.make_figure(
         [limit, lines],
         f"After {found.rows:,} rows: {since}",
         notes,

@@ -7,9 +7,10 @@ color comes with a shape, so that a picture printed in gray says the same.
 import json
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import vl_convert
 
@@ -23,15 +24,8 @@ from improvable.results.facts import Facts
 from improvable.results.frontier import Frontier
 from improvable.results.result import Result
 
-if TYPE_CHECKING:
-    import altair as alt
-
-LayerChart: TypeAlias = "alt.LayerChart"
-VConcatChart: TypeAlias = "alt.VConcatChart"
-Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
 Spec: TypeAlias = dict[str, Any]
 """A picture, or a part of one, in the words of Vega-Lite."""
-SUFFIXES = (".svg", ".png", ".pdf", ".html")
 OKABE_ITO = (
     "#0072B2",
     "#D55E00",
@@ -74,9 +68,7 @@ _PAGE = """<!DOCTYPE html>
 
 
 class Marks(Spec):
-    """Rows of data under marks. altair would write the same, but copies and checks it
-    for longer than it is drawn.
-    """
+    """Rows of data under marks."""
 
     def mark(self, kind: str, where: str = "", **look: Any) -> "Marks":
         rows = {"transform": [{"filter": where}]} if where else {}
@@ -104,22 +96,42 @@ def field(shorthand: str, **look: Any) -> Spec:
     return {"field": name, **types[kind], **look}
 
 
-def altair_chart(spec: Spec) -> Any:
-    """A picture for whoever asks for it, who may change it."""
-    import altair as alt
+@dataclass(frozen=True)
+class Chart:
+    """A picture that stands alone: `save` writes it, and a notebook displays it.
 
-    for name, kind in {
-        "layer": alt.LayerChart,
-        "vconcat": alt.VConcatChart,
-        "hconcat": alt.HConcatChart,
-    }.items():
-        if name in spec:
-            return kind(**spec | {name: [altair_chart(part) for part in spec[name]]})
-    made = alt.Chart.from_dict(
-        {name: one for name, one in spec.items() if name != "data"}, validate=False
-    )
-    made.data = spec["data"]
-    return made
+    Attributes
+    ----------
+    spec : dict
+        The picture in the words of Vega-Lite, with its data; strings are safe to
+        display. `altair.Chart.from_dict(chart.spec)` makes it one that can be changed.
+    """
+
+    spec: Spec
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture, in the format that the file's name ends with; the HTML
+        needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends with .svg, .png, .pdf or .html.
+        """
+        place = Path(path)
+        suffix = place.suffix.lower()
+        if suffix not in FORMATS:
+            raise OptionError(
+                f"'{place}' has no picture format.", nearest(suffix, FORMATS)
+            )
+        check_folder(place)
+        write_whole(place, FORMATS[suffix](self.spec))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"image/svg+xml": draw_svg(self.spec), "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"Chart({self.spec['title']['text']!r})"
 
 
 class Plot:
@@ -154,7 +166,8 @@ class Plot:
             subtitleColor=SOFT,
             offset=12,
         )
-        return altair_chart(made.draw(WIDE) | {"title": head, "background": "white"})
+        spec = made.draw(WIDE) | {"title": head, "background": "white"}
+        return Chart(shown_all(spec, lines=True))
 
 
 def heading(title: str, words: Sequence[str], **look: Any) -> Spec:
@@ -166,7 +179,6 @@ def heading(title: str, words: Sequence[str], **look: Any) -> Spec:
         "offset": 10,
         "subtitleFontSize": 12,
     }
-    # as altair orders it
     return {
         "text": title,
         **dict(sorted((usual | look | {"subtitle": list(words)}).items())),
@@ -245,18 +257,18 @@ def plain_style(chart: Spec) -> Spec:
     return chart | {"config": look, "background": "transparent"}
 
 
-def finished(
+def make_figure(
     layers: Sequence[Spec], title: str, subtitle: Sequence[str], width: int, height: int
-) -> LayerChart:
+) -> Chart:
     """Layers in the look of the paper's figures, with a title."""
     head = heading(title, subtitle)
-    return cast(
-        LayerChart,
-        styled({"layer": layers, "title": head, "width": width, "height": height}),
+    return make_chart(
+        {"layer": layers, "title": head, "width": width, "height": height}
     )
 
 
-def styled(chart: Spec) -> Any:
+def make_chart(spec: Spec) -> Chart:
+    """A chart in the look of the paper's figures."""
     axis = {
         "labelFontSize": 12,
         "titleFontSize": 12,
@@ -264,63 +276,48 @@ def styled(chart: Spec) -> Any:
         "titleLimit": 600,
     }
     legend = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320}
-    return altair_chart(
-        chart
-        | {"config": {"view": {"stroke": "#cccccc"}, "axis": axis, "legend": legend}}
-    )
+    look = {"view": {"stroke": "#cccccc"}, "axis": axis, "legend": legend}
+    return Chart(shown_all(spec | {"config": look}, lines=True))
 
 
-def save_chart(chart: Chart, path: str | Path) -> None:
-    """Write a chart to a file, in the format its name ends with; the HTML works with no
-    network.
-
-    Parameters
-    ----------
-    chart : altair chart
-    path : str or path
-        Ends with .svg, .png, .pdf or .html.
+def write_spec(spec: Spec) -> str:
+    """A picture as Vega-Lite's JSON, every string made safe to display: a raw one can
+    break the drawing.
     """
-    place, suffix = Path(path), Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise OptionError(
-            f"'{place}' has no picture format.", nearest(suffix, SUFFIXES)
-        )
-    check_folder(place)
-    # a page with its libraries; no string from the data can end a script
-    if suffix == ".html":
-        bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace(
-            "</script", "<\\/script"
-        )
-        content = _PAGE.format(
-            bundle=bundle, spec=drawable(chart).replace("<", "\\u003c")
-        )
-    else:
-        options = {"scale": 2} if suffix == ".png" else {}
-        content = getattr(vl_convert, f"vegalite_to_{suffix[1:]}")(
-            drawable(chart), **options
-        )
-    write_whole(place, content.encode() if isinstance(content, str) else content)
+    return json.dumps(shown_all(spec, lines=True))
 
 
-def drawable(chart: "Chart | Spec") -> str:
-    """A chart as Vega-Lite, every string made safe to display: a raw one can break the
-    drawing.
+def draw_svg(spec: Spec) -> str:
+    """A picture as the text of an SVG element."""
+    return str(vl_convert.vegalite_to_svg(write_spec(spec)))
+
+
+def draw_png(spec: Spec, scale: float = 3) -> bytes:
+    """A picture as the content of a PNG file, on white."""
+    white = write_spec(spec | {"background": "white"})
+    return bytes(vl_convert.vegalite_to_png(white, scale=scale))
+
+
+def draw_pdf(spec: Spec) -> bytes:
+    """A picture as the content of a PDF file."""
+    return bytes(vl_convert.vegalite_to_pdf(write_spec(spec)))
+
+
+def draw_page(spec: Spec) -> str:
+    """A picture as a page with its libraries; no string from the data can end a
+    script.
     """
-    return json.dumps(
-        shown_all(chart if isinstance(chart, dict) else chart.to_dict(), lines=True)
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return _PAGE.format(
+        bundle=bundle.replace("</script", "<\\/script"),
+        spec=write_spec(spec).replace("<", "\\u003c"),
     )
 
 
-def chart_svg(chart: "Chart | Spec") -> str:
-    """A chart as the text of an SVG element."""
-    return str(vl_convert.vegalite_to_svg(drawable(chart)))
-
-
-def chart_png(chart: "Chart | Spec", scale: float = 3) -> bytes:
-    """A chart as the content of a PNG file, on white."""
-    white = (
-        chart | {"background": "white"}
-        if isinstance(chart, dict)
-        else chart.properties(background="white")
-    )
-    return bytes(vl_convert.vegalite_to_png(drawable(white), scale=scale))
+FORMATS: dict[str, Callable[[Spec], bytes]] = {
+    ".svg": lambda spec: draw_svg(spec).encode(),
+    ".png": lambda spec: draw_png(spec, scale=2),
+    ".pdf": draw_pdf,
+    ".html": lambda spec: draw_page(spec).encode(),
+}
+"""What draws a picture into a file, by how the file's name ends."""

@@ -20,7 +20,7 @@ from improvable.studies.power.learning import MIN_FITS, learn
 from improvable.studies.power.simulate import PLAN_ROWS, PowerPoint, SampleSize, Setting
 
 if TYPE_CHECKING:
-    import altair as alt
+    from improvable.report.plots import Chart
 
 MULTIPLES = (0.25, 0.5, 0.75, 1.25, 1.5, 2.0)  # of the rows that reach the wanted power
 NOT_EVIDENCE = (
@@ -128,7 +128,7 @@ class PowerPlan:
         lines = [*findings, "", *basis, "", *tables, "", *notes, *cautions]
         return "\n".join(lines)
 
-    def plot(self) -> "alt.LayerChart":
+    def plot(self) -> "Chart":
         """Power against rows, by forward repetitions and by the paper's split."""
         from improvable.report.plots import power_curves
 
