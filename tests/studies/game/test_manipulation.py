@@ -297,9 +297,7 @@ def test_the_picture_marks_the_best_responses(cost: float) -> None:
         play(*costs_of(cost, 7), mixing=mixing) for mixing in mixings.values()
     )
     plain = attempts({"split": solved, "forward": forward}).spec
-    data = {
-        layer["mark"]["type"]: layer["data"]["values"] for layer in plain["layer"]
-    }
+    data = {layer["mark"]["type"]: layer["data"]["values"] for layer in plain["layer"]}
     marks, curves = data["point"], data["line"]
     every = [
         game.response(procedure)
