@@ -11,6 +11,7 @@ import improvable
 from conftest import Case
 from flat import flat_audit, flat_compare
 from improvable.inference.diagnostics import KINDS
+from improvable.results.collect import share_turned
 from people import make_people
 
 KIND = {
@@ -24,15 +25,16 @@ KIND = {
 def naive(
     frame: pl.DataFrame, outcome: str, weight: str | None
 ) -> dict[str, dict[str, list[float]]]:
-    """By group and kind: the weight of rows, and the sum of their outcomes by
-    weight.
+    """Of everyone, and by group, and kind: the weight of rows, and the sum of their
+    outcomes by weight.
     """
     out: dict[str, dict[str, list[float]]] = {}
     for row in frame.to_dicts():
-        kinds = out.setdefault(row["group"], {kind: [0.0, 0.0] for kind in KINDS})
-        one = kinds[KIND[int(row["now"]), int(row["new"])]]
-        one[0] += row[weight] if weight else 1.0
-        one[1] += (row[weight] if weight else 1.0) * row[outcome]
+        for group in ("everyone", row["group"]):
+            kinds = out.setdefault(group, {kind: [0.0, 0.0] for kind in KINDS})
+            one = kinds[KIND[int(row["now"]), int(row["new"])]]
+            one[0] += row[weight] if weight else 1.0
+            one[1] += (row[weight] if weight else 1.0) * row[outcome]
     return out
 
 
@@ -186,46 +188,25 @@ def test_decisions_that_turn_right_are_those_of_the_rows(
         **options,
     ).facts
     (repetition,), expected = facts["repetitions"], turned(frame, weight)
-    assert (
-        set(repetition["right_and_wrong"])
-        == set(facts["right_and_wrong"])
-        == set(expected)
-    )
-    for group, (
-        rows,
-        right,
-        wrong,
-        whole,
-        right_weight,
-        wrong_weight,
-    ) in expected.items():
-        found, stated = (
-            repetition["right_and_wrong"][group],
-            facts["right_and_wrong"][group],
-        )
-        assert (
-            [one["rows"] for one in found.values()]
-            == [one["rows"] for one in stated.values()]
-            == [right, wrong]
-        )
-        assert found["to_right"]["people"] == pytest.approx(
-            1_000 * right_weight / whole, rel=1e-12
-        )
-        assert found["to_wrong"]["people"] == pytest.approx(
-            1_000 * wrong_weight / whole, rel=1e-12
-        )
-        assert stated["to_right"]["people"] == pytest.approx(
-            1_000 * right_weight / whole
+    assert repetition["binary"]
+    for group, counts in expected.items():
+        rows, right, wrong, whole, right_weight, wrong_weight = counts
+        changes = repetition["changes"][group]
+        shares = share_turned(changes)
+        assert shares == pytest.approx(
+            (right_weight / whole, wrong_weight / whole), rel=1e-12
         )
         if group == "everyone":
+            people = 1_000 * right_weight / whole, 1_000 * wrong_weight / whole
+            counted = pytest.approx(people) if weight else (right, wrong)
+            assert facts["turned"] is not None
+            assert (facts["turned"]["right"], facts["turned"]["wrong"]) == counted
             continue
         rates = repetition["accuracy"][group]
         assert rates["candidate"] is not None
         assert rates["status_quo"] is not None
         gain = rates["candidate"] - rates["status_quo"]
-        assert found["to_right"]["people"] - found["to_wrong"][
-            "people"
-        ] == pytest.approx(1_000 * gain)
+        assert shares[0] - shares[1] == pytest.approx(gain)
         if weight is None:
             assert right - wrong == pytest.approx(gain * rows)
 
@@ -239,20 +220,17 @@ def test_the_value_that_selection_looks_for_is_what_positive_names() -> None:
         "candidate": "new",
         "draws": 100,
     }
-    one = flat_compare(frame, outcome="binary", **asked).facts["right_and_wrong"]
+    facts = flat_compare(frame, outcome="binary", **asked).facts
     turned_around: dict[str, Any] = {
         "positive": {"binary": "0"},
         "direction": "as stated",
     }
     with pytest.warns(improvable.ImprovableWarning):
-        other = flat_compare(frame, outcome="binary", **turned_around, **asked).facts[
-            "right_and_wrong"
-        ]
-    for group, ways in one.items():
-        assert [ways["to_right"]["rows"], ways["to_wrong"]["rows"]] == [
-            other[group]["to_wrong"]["rows"],
-            other[group]["to_right"]["rows"],
-        ]
+        trading = flat_compare(frame, outcome="binary", **turned_around, **asked).facts
+    assert facts["turned"] is not None
+    assert trading["turned"] is not None
+    assert facts["turned"]["right"] == trading["turned"]["wrong"] > 0
+    assert facts["turned"]["wrong"] == trading["turned"]["right"] > 0
 
 
 def test_other_outcomes_have_no_right_and_wrong() -> None:
@@ -265,9 +243,7 @@ def test_other_outcomes_have_no_right_and_wrong() -> None:
     }
     for outcome in ("count", "half"):
         result = flat_compare(frame, outcome=outcome, **asked)
-        assert not result.facts["right_and_wrong"]
-        assert not result.facts["repetitions"][0]["right_and_wrong"]
-        assert result.plot(kind="right_and_wrong") is None
+        assert result.facts["turned"] is None
         assert "from a wrong decision" not in result.summary()
 
 
@@ -288,7 +264,8 @@ def test_prices_have_no_right_and_wrong(least: float) -> None:
         accuracy="profit",
         fairness="profit",
     )
-    assert result.facts["right_and_wrong"] == {}
+    assert result.facts["turned"] is None
+    assert "from a wrong decision" not in result.summary()
 
 
 def test_blocks_and_engines_count_who_turns_right_alike(tmp_path: Path) -> None:
@@ -319,14 +296,7 @@ def test_blocks_and_engines_count_who_turns_right_alike(tmp_path: Path) -> None:
         for group, rates in repetition["accuracy"].items():
             assert rates["candidate"] is not None
             assert rates["status_quo"] is not None
-            ways = repetition["right_and_wrong"][group]
+            changes = repetition["changes"][group]
+            right, wrong = share_turned(changes)
             gain = rates["candidate"] - rates["status_quo"]
-            assert ways["to_right"]["people"] - ways["to_wrong"][
-                "people"
-            ] == pytest.approx(1_000 * gain)
-    for group, both in facts["right_and_wrong"].items():
-        rows = [
-            one["right_and_wrong"][group]["to_right"]["rows"]
-            for one in facts["repetitions"]
-        ]
-        assert both["to_right"]["rows"] == sum(rows) / len(rows)
+            assert right - wrong == pytest.approx(gain)

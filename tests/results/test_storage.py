@@ -241,7 +241,7 @@ GONE = (
     "Use scheme = 'forward', the default, with a fixed number of repetitions."
 )
 OLDER = (
-    "has format 5, written by version 0.2.0. Version {version} reads format 8; run the "
+    "has format 5, written by version 0.2.0. Version {version} reads format 9; run the "
     "audit again."
 )
 

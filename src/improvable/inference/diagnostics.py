@@ -24,7 +24,7 @@ from improvable.inference.cells import (
     to_float,
 )
 from improvable.inference.components import gaps
-from improvable.inference.evidence import Evidence, members
+from improvable.inference.evidence import EVERYONE, Evidence, everyone_in, members
 from improvable.inference.influence import effective_units, sum_loads
 from improvable.inference.moments import Moments, loads_of_moments
 from improvable.question.claim import Claim
@@ -295,21 +295,18 @@ def crossed_array(sums: Sequence[int]) -> FloatArray:
     return np.array([to_float(total) for total in sums]).reshape(-1, len(KINDS), 4)
 
 
-def changes(
+def count_changes(
     crossed: FloatArray, attributes: Sequence[Attribute]
 ) -> dict[str, dict[str, tuple[float, float | None]]]:
-    """Of every group: the share of each kind, and its mean outcome; None where there is
-    nobody.
+    """Of everyone and of every group: the share of each kind, and its mean outcome;
+    None where there is nobody.
     """
-    out = {}
-    for group, mine in members(attributes):
-        sums = crossed[mine].sum(axis=0)
+    changes = {}
+    for group, strata in ((EVERYONE, everyone_in(attributes)), *members(attributes)):
+        sums = crossed[strata].sum(axis=0)
         total = sums[:, 0].sum()
-        out[group] = {
-            kind: (
-                float(sums[k, 0] / total),
-                float(sums[k, 1] / sums[k, 0]) if sums[k, 0] else None,
-            )
-            for k, kind in enumerate(KINDS)
-        }
-    return out
+        shares = {}
+        for kind, (size, outcome) in zip(KINDS, sums[:, :2].tolist(), strict=True):
+            shares[kind] = float(size / total), outcome / size if size else None
+        changes[group] = shares
+    return changes

@@ -30,8 +30,8 @@ from improvable.inference.cells import (
     without_keys,
 )
 from improvable.inference.corrections import Corrected, prepare
-from improvable.inference.diagnostics import KINDS, crossed_array, crossed_sums
-from improvable.inference.evidence import EVERYONE, Evidence, everyone_in, members
+from improvable.inference.diagnostics import crossed_sums
+from improvable.inference.evidence import Evidence, members
 from improvable.inference.moments import (
     Moments,
     add,
@@ -64,9 +64,8 @@ class Tally:
     # exact sums of weights: of all rows and of those that either algorithm selects, by
     # stratum
     weighed: tuple[int, ...]
-    # (strata, 3): rows whose outcome and decisions are 0 or 1; of these, those whose
-    # decision turns right, and wrong
-    judged: IntArray
+    # whether every outcome and decision is 0 or 1
+    binary: bool
     # rows whose decision falls when a monotone feature moves in its favor
     falls: int = 0
     # exact sums over whom both algorithms select, one of them, or neither; see
@@ -121,30 +120,6 @@ class Tally:
         for group, mine in members(attributes):
             everyone, before, after = weights[mine].sum(axis=0)
             out[group] = float(before / everyone), float(after / everyone)
-        return out
-
-    def turned(
-        self, attributes: Sequence[Attribute]
-    ) -> dict[str, tuple[tuple[int, float], tuple[int, float]]]:
-        """Of everyone and of every group: rows whose decision turns right, and wrong,
-        each with its weighted share.
-
-        A decision is right where it equals the outcome; nothing where some outcome or
-        decision is not 0 or 1.
-        """
-        if self.judged[:, 0].sum() < self.sizes.sum():
-            return {}
-        crossed, out = crossed_array(self.crossed), {}
-        for group, mine in ((EVERYONE, everyone_in(attributes)), *members(attributes)):
-            _, right, wrong = self.people(self.judged[mine].sum(axis=0)).tolist()
-            sums = crossed[mine].sum(axis=0)
-            lost, lost_ones = sums[KINDS.index("only_status_quo"), :2]
-            new, new_ones = sums[KINDS.index("only_candidate"), :2]
-            turns = (
-                np.array([new_ones + lost - lost_ones, new - new_ones + lost_ones])
-                / sums[:, 0].sum()
-            )
-            out[group] = (right, float(turns[0])), (wrong, float(turns[1]))
         return out
 
     def shares(self) -> tuple[float, float]:
@@ -211,12 +186,6 @@ def tally_rows(
             vectors[row],
         )
     chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
-    # right, as the classification rate has it
-    before, after = (one == sample.outcomes[None] for one in decisions)
-    plain = np.all(
-        [(one == 0) | (one == 1) for one in (sample.outcomes[None], *decisions)], axis=0
-    )
-    plain &= question.unknown_outcomes is None
 
     weighed: list[int] = []
     if sample.weights is not None:
@@ -245,16 +214,15 @@ def tally_rows(
             ]
         ),
         weighed=tuple(weighed),
-        judged=np.stack(
-            [
-                rows_by_stratum(plain & one)
-                for one in (plain, after & ~before, before & ~after)
-            ],
-            axis=1,
-        ),
+        binary=all(map(is_binary, (sample.outcomes[None], *decisions))),
         crossed=crossed_sums(sample, chosen),
         spread=spread is not None,
     )
+
+
+def is_binary(values: FloatArray) -> bool:
+    """Whether all are 0 or 1."""
+    return bool(((values == 0) | (values == 1)).all())
 
 
 def merge_tallies(one: Tally, other: Tally, most: float) -> Tally:
@@ -263,8 +231,9 @@ def merge_tallies(one: Tally, other: Tally, most: float) -> Tally:
     """
     both: dict[str, Any] = {
         name: getattr(one, name) + getattr(other, name)
-        for name in ("sizes", "selected", "occupied", "judged", "falls")
+        for name in ("sizes", "selected", "occupied", "falls")
     }
+    both["binary"] = one.binary and other.binary
     for name in ("weighed", "crossed"):
         both[name] = tuple(
             x + y for x, y in zip(getattr(one, name), getattr(other, name), strict=True)

@@ -24,7 +24,7 @@ from improvable.errors import AlgorithmError, DataError
 from improvable.inference.cells import STATUS_QUO, Cells
 from improvable.inference.corrections import CLUSTERS, WEIGHTS, plain
 from improvable.inference.diagnostics import (
-    changes,
+    count_changes,
     crossed_array,
     differing_rows,
     effective_rows,
@@ -52,7 +52,7 @@ from improvable.procedure.unknown import OutcomeModel, impute
 from improvable.question.claim import Claim
 from improvable.question.design import Design
 from improvable.results.comparison import Census, Comparison
-from improvable.results.facts import PEOPLE, WAYS, CountFacts
+from improvable.results.facts import CountFacts
 from improvable.results.formatting import steady
 from improvable.results.storage import few_enough
 
@@ -274,22 +274,14 @@ def conclude(
         else None,
         "corrections": [*acted],
         "p_plain": p_plain,
+        "binary": tally.binary,
         "changes": {
             group: {
                 kind: {"share": share, "mean_outcome": mean}
                 for kind, (share, mean) in kinds.items()
             }
-            for group, kinds in changes(
+            for group, kinds in count_changes(
                 crossed_array(tally.crossed), attributes
-            ).items()
-        },
-        "right_and_wrong": {
-            group: {
-                way: {"rows": n, "people": PEOPLE * share}
-                for way, (n, share) in zip(WAYS, both, strict=True)
-            }
-            for group, both in (
-                {} if design.question.lower_is_better else tally.turned(attributes)
             ).items()
         },
     }

@@ -2,16 +2,15 @@
 the data looked like.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from improvable.inference.diagnostics import KINDS
-from improvable.inference.evidence import EVERYONE
 from improvable.question.catalog import UTILITIES
 from improvable.question.settings import as_options
 from improvable.report.blocks import Block, Heading, Sentence, Table
-from improvable.results.facts import PEOPLE, WAYS, Facts, PersonFacts, TurnFacts
+from improvable.results.facts import PEOPLE, Facts, PersonFacts
 from improvable.results.formatting import value_text
 
 NAMES = {
@@ -32,7 +31,7 @@ ROLES = {
 }
 
 
-def people_count(kind: PersonFacts | TurnFacts) -> str:
+def people_count(kind: PersonFacts) -> str:
     """How many of 1,000 people, to a whole person; a tenth where there are fewer than
     ten.
     """
@@ -45,7 +44,7 @@ def _number(people: float) -> str:
 
 
 def people_table(facts: Facts) -> Table:
-    """How many of each kind, and their mean outcome."""
+    """How many of each kind, and their mean outcome; the last row is everyone."""
     rows = tuple(
         (
             group,
@@ -63,96 +62,59 @@ def people_table(facts: Facts) -> Table:
     heads = ("Group", *("people", "mean outcome") * len(KINDS))
     spans = tuple((f"Selected by {NAMES[kind]}", 2) for kind in KINDS)
     note = (
-        f"Of {PEOPLE:,} people in each group, on test rows; the outcome is "
-        f"{facts['outcome']}."
+        f"Of {PEOPLE:,} people in each group, and of everyone, on test rows; the "
+        f"outcome is {facts['outcome']}."
     )
-    return Table("people-table", heads, rows, spans, note=note)
+    return Table("people-table", heads, rows, spans, closing=1, note=note)
 
 
-def turned_table(facts: Facts) -> Table:
-    """Of every group, and of everyone, how many decisions turn right, and how many
-    wrong.
-    """
-    found = {
-        group: facts["right_and_wrong"][group] for group in (*facts["groups"], EVERYONE)
-    }
-    rows = tuple(
-        (
-            group,
-            *(
-                cell
-                for way in WAYS
-                for cell in (people_count(ways[way]), _number(ways[way]["rows"]))
-            ),
-        )
-        for group, ways in found.items()
-    )
-    spans = tuple(
-        (f"From {words}", 2) for words in ("wrong to right", "right to wrong")
-    )
-    note = (
-        f"People: of {PEOPLE:,} in each "
-        f"group{', by weight' if facts['weight'] else ''}. Rows: of the test rows. A "
-        f"decision is right where it equals the recorded outcome, {facts['outcome']}: "
-        "selected with 1, not with 0."
-    )
-    return Table(
-        "turned-table",
-        ("Group", *("people", "rows") * 2),
-        rows,
-        spans,
-        closing=1,
-        note=note,
-    )
-
-
-def turned_words(facts: Facts) -> str:
+def describe_turned(facts: Facts) -> str:
     """How many decisions turn right and how many wrong; nothing where none does either.
 
     In which groups fewer turn right is said only where accuracy counts right decisions:
     a screening that finds more of the sick has more wrong decisions about the healthy,
     and is asked for the former.
     """
-    # rows of unequal weight are not people of equal weight
-    counted = "people" if facts["weight"] else "rows"
-    found = {
-        group: [ways[way][counted] for way in WAYS]  # type: ignore[literal-required]
-        for group, ways in facts["right_and_wrong"].items()
-    }
-    right, wrong = map(_number, found.pop(EVERYONE, (0.0, 0.0)))
+    turned = facts["turned"]
+    if turned is None:
+        return ""
+    right, wrong = _number(turned["right"]), _number(turned["wrong"])
     if right == wrong == "0":
         return ""
+    total = _number(sum(float(number.replace(",", "")) for number in (right, wrong)))
     repetitions = facts["repetitions"]
-    tested = _number(
-        PEOPLE
-        if facts["weight"]
-        else round(sum(one["rows"] for one in repetitions) / len(repetitions))
-    )
-    total = _number(sum(float(one.replace(",", "")) for one in (right, wrong)))
+    tested = sum(repetition["rows"] for repetition in repetitions) / len(repetitions)
+    whom = f"{_number(round(tested))} people tested"
+    if facts["weight"]:
+        # rows of unequal weight are not people of equal weight
+        whom = f"{PEOPLE:,} people, by weight"
     over = " (means over the repetitions)" if len(repetitions) > 1 else ""
-    more, rate = "", UTILITIES["classification_rate"].words
-    if any(
-        (one["words"], one["outcome"]) == (rate, facts["outcome"])
-        for one in facts["accuracy_utilities"]
-    ):
-        fewer = [group for group, (better, worse) in found.items() if better <= worse]
-        but = (
-            f" but {' and '.join(filter(None, (', '.join(fewer[:-1]), fewer[-1])))}"
-            if fewer
-            else ""
-        )
-        more = f"; more are put right than wrong in every group{but}"
-        more = (
-            "; in no group are more put right than wrong"
-            if len(fewer) == len(found)
-            else more
-        )
+    more = ""
+    if _counts_right_decisions(facts):
+        more = _describe_not_more_right(facts, turned["not_more_right"])
     return (
-        f"The decision changes for {total} of {tested} "
-        f"people{', by weight' if facts['weight'] else ' tested'}{over}: {right} go "
-        f"from a wrong decision to a right one and {wrong} from a right one to a wrong "
-        f"one, as judged by the recorded outcome (1 selected, 0 not){more}."
+        f"The decision changes for {total} of {whom}{over}: {right} go from a wrong "
+        f"decision to a right one and {wrong} from a right one to a wrong one, as "
+        f"judged by the recorded outcome (1 selected, 0 not){more}."
     )
+
+
+def _counts_right_decisions(facts: Facts) -> bool:
+    """Whether accuracy is the share of right decisions about the outcome."""
+    rate = UTILITIES["classification_rate"].words
+    return (rate, facts["outcome"]) in [
+        (utility["words"], utility["outcome"])
+        for utility in facts["accuracy_utilities"]
+    ]
+
+
+def _describe_not_more_right(facts: Facts, groups: Sequence[str]) -> str:
+    """In which groups no more decisions turn right than wrong."""
+    if len(groups) == len(facts["groups"]):
+        return "; in no group are more put right than wrong"
+    listed = " and ".join(filter(None, (", ".join(groups[:-1]), *groups[-1:])))
+    but = f" but {listed}" if groups else ""
+    return f"; more are put right than wrong in every group{but}"
 
 
 def drivers_of(facts: Facts) -> dict[str, float]:

@@ -16,11 +16,11 @@ from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import labeled
 from improvable.report.people import (
     NAMES,
+    describe_turned,
     feature_table,
     left_out_lines,
     look_lines,
     people_count,
-    turned_words,
 )
 from improvable.report.tables import aim_words, component_cells
 from improvable.results import wording
@@ -275,19 +275,19 @@ def who_changes(facts: Facts) -> str:
     """Of 1,000 people in each group, by whom they are selected, and whose decision
     turns right; nothing of prices.
     """
-    people, shares = facts["people"], facts["selected_shares"]
+    shares = facts["selected_shares"]
     if shares is None:
         return ""
     all_rows = f"Of all test rows, {arrow(shares[EVERYONE])} are selected."
     caption = f"Who changes, of {PEOPLE:,} people in each group. {all_rows}"
     heads = ["selected by", *(NAMES[kind] for kind in KINDS)]
     rows = [
-        [group, *(people_count(kinds[kind]) for kind in KINDS)]
-        for group, kinds in people.items()
+        [group, *(people_count(facts["people"][group][kind]) for kind in KINDS)]
+        for group in facts["groups"]
     ]
     return (
         f"{paragraph(caption)}\n\n{table(heads, rows)}\n\n"
-        f"{paragraph(turned_words(facts))}"
+        f"{paragraph(describe_turned(facts))}"
     ).rstrip()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from improvable.results.audit import Audit
     from improvable.results.comparison import Comparison
 
+EXACT_DIGITS = 9
+"""Digits in which shares of exact counts agree; beyond them they are rounding."""
 MAX_ROWS = 1e9
 """Needing more rows than this is as good as no number being enough."""
 ASKED = (
@@ -127,8 +130,8 @@ def state(
         "selected_shares": shares,
         "people": {}
         if shares is None
-        else {group: _people(repetitions, group) for group in groups},
-        "right_and_wrong": {} if shares is None else _right_and_wrong(repetitions),
+        else {group: _people(repetitions, group) for group in (*groups, EVERYONE)},
+        "turned": None if shares is None else _count_turned(result, repetitions),
         "p_plain": _p_plain(repetitions),
         "tipping_curve": (curve := _tipping_curve(repetitions)),
         "tipping_point": max(
@@ -249,23 +252,50 @@ def _people(
     return out
 
 
-def _right_and_wrong(
-    repetitions: Sequence[facts.RepetitionFacts],
-) -> dict[str, dict[str, facts.TurnFacts]]:
-    """Whose decision turns right, and wrong, of everyone and of every group: means over
-    repetitions.
+def _count_turned(
+    result: "Audit | Comparison", repetitions: Sequence[facts.RepetitionFacts]
+) -> facts.TurnedFacts | None:
+    """How many decisions turn right, and how many wrong: means over the repetitions.
+
+    None unless outcomes are known, and they and decisions are 0 and 1.
     """
-    found: list[Any] = [one["right_and_wrong"] for one in repetitions]
-    if not all(found):
-        return {}
+    question = result.question
+    if question.lower_is_better or question.unknown_outcomes is not None:
+        return None
+    if not all(repetition["binary"] for repetition in repetitions):
+        return None
+    rights, wrongs = [], []
+    for repetition in repetitions:
+        right, wrong = share_turned(repetition["changes"][EVERYONE])
+        if question.weight:
+            rights.append(facts.PEOPLE * right)
+            wrongs.append(facts.PEOPLE * wrong)
+        else:
+            rights.append(round(repetition["rows"] * right))
+            wrongs.append(round(repetition["rows"] * wrong))
+    not_more_right = []
+    for group in result.groups:
+        shares = [share_turned(one["changes"][group]) for one in repetitions]
+        if round(fmean(right - wrong for right, wrong in shares), EXACT_DIGITS) <= 0:
+            not_more_right.append(group)
+    return {
+        "right": round(fmean(rights), EXACT_DIGITS),
+        "wrong": round(fmean(wrongs), EXACT_DIGITS),
+        "not_more_right": not_more_right,
+    }
 
-    def mean(group: str, way: str) -> Any:
-        return {
-            what: sum(one[group][way][what] for one in found) / len(found)
-            for what in ("rows", "people")
-        }
 
-    return {group: {way: mean(group, way) for way in facts.WAYS} for group in found[0]}
+def share_turned(changes: Mapping[str, facts.ChangeFacts]) -> tuple[float, float]:
+    """The shares of a group whose decision turns right, and wrong.
+
+    It is right to lose those whose outcome is 0, and to gain those whose outcome is 1.
+    """
+    lost, gained = changes["only_status_quo"], changes["only_candidate"]
+    lost_ones = lost["share"] * (lost["mean_outcome"] or 0.0)
+    gained_ones = gained["share"] * (gained["mean_outcome"] or 0.0)
+    right = gained_ones + lost["share"] - lost_ones
+    wrong = gained["share"] - gained_ones + lost_ones
+    return right, wrong
 
 
 def _tipping_curve(

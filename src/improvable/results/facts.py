@@ -14,7 +14,6 @@ Probability = Annotated[float, (0, 1)]
 Kind = Annotated[str, ("accuracy", "fairness")]
 PEOPLE = 1_000
 """Out of how many people of a group it is said who changes."""
-WAYS = ("to_right", "to_wrong")
 Range = Annotated[list[Probability], (2, 2)]
 
 
@@ -95,9 +94,10 @@ class ChangeFacts(TypedDict):
     mean_outcome: float | None
 
 
-class TurnFacts(TypedDict):
-    rows: float
-    people: float
+class TurnedFacts(TypedDict):
+    right: float
+    wrong: float
+    not_more_right: list[str]
 
 
 class AimNotes(TypedDict):
@@ -171,8 +171,8 @@ class CountFacts(TypedDict):
     group_odds: float | None
     corrections: list[CorrectionFacts]
     p_plain: Probability | None
+    binary: bool
     changes: dict[str, dict[str, ChangeFacts]]
-    right_and_wrong: dict[str, dict[str, TurnFacts]]
 
 
 class RepetitionFacts(CountFacts):
@@ -368,7 +368,7 @@ class Facts(TypedDict):
     at_most: Annotated[list[BoundFacts], (1, None)]
     selected_shares: dict[str, dict[str, float]] | None
     people: dict[str, dict[str, PersonFacts]]
-    right_and_wrong: dict[str, dict[str, TurnFacts]]
+    turned: TurnedFacts | None
     p_plain: Probability | None
     tipping_curve: list[TippingFacts]
     tipping_point: float | None

@@ -369,11 +369,9 @@ class Result(ABC):
         kind : str
             A picture of `improvable.report.plots.PICTURES`: "dumbbells", every group's
             utility with intervals, and the gap; "map", the sizes of improvement that
-            are shown; "people", whom either algorithm selects; "right_and_wrong", whose
-            decision turns right, and whose wrong, of outcomes of 0 and 1; "p_values" by
-            condition; "tipping" and "unknown", how far memberships may depart from
-            probabilities, and unknown outcomes from known ones. None where there is
-            nothing to draw.
+            are shown; "people", whom either algorithm selects; "p_values" by condition;
+            "tipping" and "unknown", how far memberships may depart from probabilities,
+            and unknown outcomes from known ones. None where there is nothing to draw.
         about : About or mapping, optional
             As in `report`.
         """

@@ -45,7 +45,7 @@ from improvable.question.protocol import gone
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
 
-FORMAT = 8
+FORMAT = 9
 VERSION = version("improvable")
 PACKAGES = (
     "improvable",

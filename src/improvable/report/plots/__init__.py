@@ -11,7 +11,6 @@ from improvable.report.plots.findings import (
     dumbbells,
     p_values,
     people,
-    right_and_wrong,
 )
 from improvable.report.plots.map import improvement_map
 from improvable.report.plots.style import Chart, Plot
@@ -20,7 +19,6 @@ from improvable.report.plots.tipping import tipping, unknown
 PICTURES: dict[str, Plot] = {
     "dumbbells": dumbbells,
     "people": people,
-    "right_and_wrong": right_and_wrong,
     "map": improvement_map,
     "p_values": p_values,
     "tipping": tipping,
@@ -38,7 +36,6 @@ __all__ = [
     "p_values",
     "people",
     "power_curves",
-    "right_and_wrong",
     "tipping",
     "unknown",
     "wealth",

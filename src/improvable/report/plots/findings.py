@@ -10,10 +10,9 @@ from improvable.inference.evidence import ALGORITHMS
 from improvable.report.blocks import Picture
 from improvable.report.people import (
     NAMES,
+    describe_turned,
     people_count,
     people_table,
-    turned_table,
-    turned_words,
 )
 from improvable.report.plots import style
 from improvable.report.plots.style import (
@@ -32,6 +31,7 @@ from improvable.results.facts import (
     PEOPLE,
     EstimateFacts,
     Facts,
+    PersonFacts,
     by_component,
     estimate_of,
 )
@@ -275,28 +275,37 @@ def people(facts: Facts, _: Frontier) -> Picture | None:
         "The first two parts of a bar are the status quo's selection, the last two the "
         f"candidate's; all others are selected by neither.{over}"
     )
+    turned = describe_turned(facts)
     said = [
         (
             f"{group}: "
             f"{', '.join(f'{people_count(kinds[kind])} by {NAMES[kind]}' for kind in KINDS)}"  # noqa: E501
         )
-        for group, kinds in facts["people"].items()
+        for group, kinds in _people_by_group(facts).items()
     ]
     title = f"Of {PEOPLE:,} people in each group, who would be selected"
-    described = f"Of {PEOPLE:,} people, selected: {'; '.join(said)}."
+    described = f"{turned} Of {PEOPLE:,} people, selected: {'; '.join(said)}.".strip()
     return Picture(
         "people",
         title,
-        (words,),
+        (words, turned) if turned else (words,),
         described,
         partial(draw_people, facts),
         people_table(facts),
     )
 
 
+def _people_by_group(facts: Facts) -> dict[str, dict[str, PersonFacts]]:
+    """The people of every group, without everyone."""
+    return {group: facts["people"][group] for group in facts["groups"]}
+
+
 def draw_people(facts: Facts, width: int) -> Any:
-    found = facts["people"]
-    inner, y = _lines(list(found), width)
+    found = _people_by_group(facts)
+    room = style.room_for(list(found), 190 if width >= WIDE else 110)
+    inner = width - room - 24
+    names_axis, spacing = {"labelLimit": room}, {"paddingInner": 0.35}
+    y = field("group:N", sort=list(found), title=None, axis=names_axis, scale=spacing)
     most = (
         max(sum(kinds[kind]["people"] for kind in SELECTED) for kinds in found.values())
         or 1.0
@@ -343,99 +352,6 @@ def draw_people(facts: Facts, width: int) -> Any:
     ]
     return style.plain_style(
         {"layer": layers, "width": inner, "height": 42 * len(found)}
-    )
-
-
-@Plot
-def right_and_wrong(facts: Facts, _: Frontier) -> Picture | None:
-    """Of 1,000 people in each group, whose decision turns right, and whose wrong; None
-    of other outcomes than 0 and 1.
-
-    None also where decisions are prices, and where none changes.
-    """
-    words = turned_words(facts)
-    if not words:
-        return None
-    said = [
-        (
-            f"{group} {people_count(ways['to_right'])} from wrong to right, "
-            f"{people_count(ways['to_wrong'])} from right to wrong"
-        )
-        for group, ways in facts["right_and_wrong"].items()
-    ]
-    title = (
-        f"Of {PEOPLE:,} people in each group, whose decision becomes right, and whose "
-        "wrong"
-    )
-    described = f"{words} Of {PEOPLE:,} people: {'; '.join(said)}."
-    return Picture(
-        "right-and-wrong",
-        title,
-        (words,),
-        described,
-        partial(draw_right_and_wrong, facts),
-        turned_table(facts),
-    )
-
-
-def _lines(groups: Sequence[str], width: int) -> tuple[int, Any]:
-    """How wide bars may be beside the names of groups, and the axis of the groups."""
-    room = style.room_for(groups, 190 if width >= WIDE else 110)
-    axis, scale = {"labelLimit": room}, {"paddingInner": 0.35}
-    return width - room - 24, field(
-        "group:N", sort=list(groups), title=None, axis=axis, scale=scale
-    )
-
-
-def draw_right_and_wrong(facts: Facts, width: int) -> Any:
-    """Bars from the middle: to the right what turns right, to the left what turns
-    wrong, each side under its name.
-    """
-    groups = facts["groups"]
-    inner, y = _lines(groups, width)
-    sides = (
-        ("to_wrong", -1, "right → wrong", style.LIMIT),
-        ("to_right", 1, "wrong → right", AFTER),
-    )
-    turns = [
-        facts["right_and_wrong"][group][way] for group in groups for way, *_ in sides
-    ]
-    most = max(one["people"] for one in turns)
-    # the number beside the longest bar
-    beyond = LETTER * max(len(people_count(one)) for one in turns) + 14
-    reach = most / (1 - beyond / (inner / 2))
-    scale = {"domain": [-reach, reach], "nice": False}
-    layers = []
-    for way, sign, name, hue in sides:
-        found = {group: facts["right_and_wrong"][group][way] for group in groups}
-        rows = [
-            {"group": one, "end": sign * n["people"], "text": people_count(n)}
-            for one, n in found.items()
-        ]
-        bars, title, x = (
-            chart(rows),
-            chart([{"end": 0, "name": name}]),
-            field("end:Q", scale=scale, axis=None),
-        )
-        beside: dict[str, Any] = {
-            "align": "left" if sign > 0 else "right",
-            "dx": 6 * sign,
-            "fontSize": 12,
-        }
-        layers += [
-            bars.mark("bar", height=26, color=hue).encode(x=x, x2={"datum": 0}, y=y),
-            bars.mark("text", color=INK, **beside).encode(x=x, y=y, text="text:N"),
-            title.mark("text", color=hue, fontWeight="bold", dy=-8, **beside).encode(
-                x=x, y={"value": 0}, text="name:N"
-            ),
-        ]
-    layers.append(
-        chart([{"end": 0}])
-        .mark("rule", color=INK)
-        .encode(x=field("end:Q", scale=scale, axis=None))
-    )
-    return style.plain_style(
-        {"layer": layers, "width": inner, "height": 42 * len(groups)}
     )
 
 
