@@ -173,7 +173,7 @@ def test_the_workflow_of_the_page_has_commands_that_run(
     data = (room / "people.csv").read_bytes()
     monkeypatch.chdir(tmp_path)
     Path("scored.csv").write_bytes(data)
-    assert run(["audit", "scored.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
+    assert run(["init", "care.toml", "--data", "scored.csv", *OPTIONS]) == 0
     seal, audit = (
         shlex.split(line.replace("$(cat challenge.txt)", "9f2c41d07be35a68"))[1:]
         for line in commands

@@ -27,8 +27,6 @@ def test_the_same_share_for_a_column_of_decisions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked = [
-        "audit",
-        "people.csv",
         *COLUMNS,
         "--decision",
         "chosen",
@@ -36,14 +34,14 @@ def test_the_same_share_for_a_column_of_decisions(
         "same",
         *SHORT,
     ]
-    assert run([*asked, "--json", "-"]) == 0
+    assert run(["audit", "people.csv", *asked, "--json", "-"]) == 0
     facts = json.loads(capsys.readouterr().out)
     shares = facts["repetitions"][0]["share_selected"]
     assert facts["capacity"] == "status_quo"
     assert shares["candidate"]["train"] == pytest.approx(
         shares["status_quo"]["train"], abs=0.01
     )
-    assert run([*asked, "--write-protocol", "care.toml"]) == 0
+    assert run(["init", "care.toml", "--data", "people.csv", *asked]) == 0
     assert 'capacity = "status_quo"' in Path("care.toml").read_text()
     assert 'ties = "random"' in Path("care.toml").read_text()
     capsys.readouterr()

@@ -92,8 +92,6 @@ def test_check_refuses_the_answer_in_one_line(
 def test_check_takes_a_protocol(
     patients: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert (
-        run(["audit", *ASKED.split(), *FEATURES, "--write-protocol", "care.toml"]) == 0
-    )
+    assert run(["init", "care.toml", "--data", *ASKED.split(), *FEATURES]) == 0
     assert run(["check", "care.toml", "--data", "patients.csv"]) == 0
     assert "Left out" in capsys.readouterr().out

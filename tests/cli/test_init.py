@@ -10,10 +10,13 @@ import polars as pl
 import pytest
 
 from improvable.cli import run
-from improvable.cli.init import LEFT_OUT, guess_roles, protocol_template
+from improvable.cli.init import as_declaration, declare_options, guess_roles
+from improvable.cli.options import completed
 from improvable.question.options import SECTIONS
-from improvable.question.protocol import digest_of
-from improvable.question.settings import section_keys
+from improvable.question.protocol import declare, digest_of, from_declaration
+from improvable.question.settings import SETTINGS, Settings, section_keys
+from improvable.trust.seal import LEFT_OUT, protocol_text
+from other_settings import OTHER
 from people import make_people
 from protocol_room import said
 
@@ -60,9 +63,7 @@ def test_columns_are_guessed_and_the_protocol_runs(
         "--capacity",
         "same",
     ]
-    assert (
-        run(["audit", "people.csv", *options, "--write-protocol", "options.toml"]) == 0
-    )
+    assert run(["init", "options.toml", "--data", "people.csv", *options]) == 0
     mine, theirs = (
         tomllib.loads(Path(name).read_text()) for name in ("new.toml", "options.toml")
     )
@@ -73,6 +74,60 @@ def test_columns_are_guessed_and_the_protocol_runs(
     assert digest_of(mine) == digest_of(theirs), (
         "what is a comment is what holds if nothing is said"
     )
+
+
+@pytest.mark.parametrize("name", [name for name in OTHER if SETTINGS[name].in_protocol])
+def test_each_option_of_an_audit_is_declared(name: str) -> None:
+    """The protocol asks what the option asks of `improvable audit`."""
+    options = {"outcome": "y", "group": ["g"], "score": "s", "capacity": 0.1}
+    value = OTHER[name]
+    if name == "status_quo":
+        options = {"outcome": "y", "group": ["g"], "decision": value}
+    else:
+        options[name] = value
+    given = declare_options(options)
+    declared = tomllib.loads(protocol_text(as_declaration(given), "new.toml"))
+    assert declare(from_declaration(declared)) == declare(
+        Settings(**completed(options))
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--outcome", "performanse"], "Did you mean 'performance'"),
+        (["--scheme", "forwards"], "Did you mean 'forward'"),
+    ],
+)
+def test_options_are_checked_against_the_data(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--outcome", "performance", "--group", "group", "--decision", "hired"]
+    assert run(["init", "new.toml", "--data", "people.csv", *asked, *options]) == 2
+    assert message in said(capsys)
+    assert not Path("new.toml").exists()
+
+
+def test_a_column_that_is_named_ends_guessing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is not said stays to be filled in."""
+    assert run(["init", "new.toml", "--data", "people.csv", "--group", "group"]) == 0
+    printed = capsys.readouterr().out
+    assert "Check what was guessed" not in printed
+    for place in ("[columns] outcome", "[status_quo] decision"):
+        assert f"  {place}: " in printed
+    assert tomllib.loads(Path("new.toml").read_text())["columns"] == {
+        "group": ["group"]
+    }
+
+
+def test_options_stand_beside_guesses(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--alpha", "0.1", "--capacity", "0.2"]
+    assert run(["init", "new.toml", "--data", "people.csv", *asked]) == 0
+    assert "[columns] outcome = 'performance'" in capsys.readouterr().out
+    protocol = tomllib.loads(Path("new.toml").read_text())
+    assert (protocol["test"]["alpha"], protocol["rule"]["capacity"]) == (0.1, 0.2)
 
 
 def test_what_a_value_means_is_not_guessed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +205,7 @@ def test_without_data_everything_is_to_be_filled_in(
 
 
 def test_every_setting_of_a_protocol_is_there_with_what_it_means() -> None:
-    text = protocol_template({}, {}, "new.toml")
+    text = protocol_text({}, "new.toml")
     for section, words in SECTIONS.items():
         assert f"# {words}\n[{section}]" in text
         for key, setting in section_keys(section).items():
@@ -168,7 +223,8 @@ def test_every_setting_of_a_protocol_is_there_with_what_it_means() -> None:
 @pytest.mark.parametrize("name", ['a "quoted" name', "line\nbreak", "x\x7f", "]#="])
 def test_a_name_cannot_leave_its_line(name: str) -> None:
     column: dict[str, Any] = {"name": name, "kinds": ["no", "yes"], "missing": 3}
-    text = protocol_template(*guess_roles([column], {name: "outcome"}), "new.toml")
+    given, missing = guess_roles([column], {name: "outcome"})
+    text = protocol_text(as_declaration(given), "new.toml", missing)
     assert tomllib.loads(text)["columns"] == {"outcome": name}
 
 

@@ -63,20 +63,7 @@ def test_a_run_on_pieces_is_verified_and_can_be_declared(
     )
     assert run(["verify", "run", "--data", "people", "--unsealed"]) == 0
     assert "line 2 of people.ledger" in capsys.readouterr().out
-    assert (
-        run(
-            [
-                "audit",
-                "people",
-                "--engine",
-                "arrow",
-                *OPTIONS,
-                "--write-protocol",
-                "care.toml",
-            ]
-        )
-        == 0
-    )
+    assert run(["init", "care.toml", "--data", "people", *OPTIONS]) == 0
     assert "engine" not in Path("care.toml").read_text()
     assert (
         run(["audit", "care.toml", "--data", "people", "--json", "declared.json"]) == 0
@@ -96,7 +83,7 @@ def test_a_sealed_run_on_pieces_is_that_of_one_file(
     for piece in range(2):
         people.slice(2_000 * piece, 2_000).write_parquet(f"people/{piece}.parquet")
     people.reverse().write_csv("people.csv")
-    assert run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
+    assert run(["init", "care.toml", "--data", "people.csv", *OPTIONS]) == 0
     assert (
         run(["seal", "care.toml", "--data", "people", "--challenge", "round 4411"]) == 0
     )

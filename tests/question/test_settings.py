@@ -38,6 +38,7 @@ from improvable.question.settings import (
     Test,
     section_keys,
 )
+from other_settings import OTHER
 
 FIELDS = {field.name: field for field in fields(Settings)}
 HELD = {
@@ -195,67 +196,6 @@ def test_a_wrong_choice_is_one_line(
 
 
 PLAIN = Settings(outcome="y", group="g", status_quo={"score": "s", "capacity": 0.1})
-OTHER: dict[str, Any] = {
-    "outcome": "z",
-    "lower_is_better": True,
-    "selection": "burden",
-    "ask": "accuracy",
-    "no_worse": 0.1,
-    "group": ["g", "h"],
-    "groups": ["a", "b"],
-    "cross": True,
-    "min_group": 5,
-    "probabilities": {"a": "p_a", "b": "p_b"},
-    "assume": "group only",
-    "known": "k",
-    "rake": {"a": 0.4, "b": 0.6},
-    "weight": "w",
-    "cluster": "c",
-    "drop_missing": True,
-    "status_quo": "d",
-    "rule": "linear",
-    "features": ["x"],
-    "exclude": ["x"],
-    "target": "t",
-    "capacity": 0.2,
-    "monotone": {"x": "+"},
-    "selection_gap": 0.1,
-    "group_blind": False,
-    "accuracy": "selection_rate",
-    "fairness": ["selection_rate"],
-    "delta_accuracy": 0.1,
-    "delta_fairness": 0.1,
-    "form": "difference",
-    "gap": "absolute",
-    "protected": "a",
-    "overall": "population",
-    "repetitions": 3,
-    "scheme": "split",
-    "draws": 500,
-    "alpha": 0.1,
-    "ties": "strict",
-    "seed": 1,
-    "method": "delta",
-    "train_rows": 500,
-    "row_id": "i",
-    "challenge": "docket",
-    "seal": "digest",
-    "positive": "yes",
-    "na": ["9"],
-    "strip": True,
-    "separator": ";",
-    "encoding": "latin-1",
-    "decimal": ",",
-    "sheet": "two",
-    "stratum": "s",
-    "rule_source": "digest",
-    "duplicates": "keep",
-    "challenge_source": "drand:1",
-    "direction": "as stated",
-    "outcome_range": [0, 9],
-    "unknown_outcomes": 0.1,
-    "max_unknown": 0.1,
-}
 
 
 ABOUT: dict[str, Any] = {

@@ -51,13 +51,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert (
             run(
                 [
-                    "audit",
+                    "init",
+                    "care.toml",
+                    "--data",
                     "people.csv",
                     *OPTIONS,
                     "--repetitions",
                     "1",
-                    "--write-protocol",
-                    "care.toml",
                 ]
             )
             == 0

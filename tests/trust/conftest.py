@@ -22,9 +22,7 @@ def furnished_room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people.reverse().write_parquet(place / "people.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        assert (
-            run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
-        )
+        assert run(["init", "care.toml", "--data", "people.csv", *OPTIONS]) == 0
     return place
 
 

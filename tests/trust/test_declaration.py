@@ -71,7 +71,7 @@ def test_a_protocol_survives_its_file(chosen: Settings, tmp_path: Path) -> None:
     assert declared is not None
     write_protocol(declared, tmp_path / "p.toml")
     back = read_protocol(tmp_path / "p.toml")
-    assert back == declared
+    assert {section: keys for section, keys in back.items() if keys} == declared
     assert declare(from_declaration(back)) == declared
 
 
@@ -84,7 +84,8 @@ def test_any_column_name_can_be_declared(name: str) -> None:
         Settings(outcome=name, group=[f"{name}!"], status_quo=f"{name}?")
     )
     assert declared is not None
-    assert tomllib.loads(protocol_text(declared)) == declared
+    written = tomllib.loads(protocol_text(declared, "p.toml"))
+    assert {section: keys for section, keys in written.items() if keys} == declared
 
 
 def test_every_setting_is_in_a_section() -> None:

@@ -27,7 +27,7 @@ from improvable.report.text import look_text, paragraph, table
 from improvable.results.audit import check_rows_path
 from improvable.results.storage import read_provenance, write_provenance
 from improvable.trust.ledger import now, open_recorder, reading_facts
-from improvable.trust.seal import check_seal, read_protocol, settings_of, write_protocol
+from improvable.trust.seal import check_seal, read_protocol, settings_of
 from improvable.trust.verification import read_facts
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from improvable.results.storage import Provenance
     from improvable.trust.seal import Seal
 
-DECLARED = {*SETTINGS, *STATUS_QUO_KEYS, "write_protocol"} - {"challenge"}
+DECLARED = {*SETTINGS, *STATUS_QUO_KEYS} - {"challenge"}
 """Options that cannot be given beside a protocol, which declares all of this."""
 
 
@@ -64,11 +64,6 @@ def audit(
             "Write every row's block and both decisions, in every repetition: .csv or "
             ".parquet."
         ),
-    ),
-    write_protocol: str | None = o.of_output(
-        None,
-        metavar="FILE",
-        help="Write these options as a protocol, .toml; run nothing.",
     ),
     ledger: o.Ledger = None,
     report: o.Report = None,
@@ -119,8 +114,8 @@ def audit(
     Declare an audit first, then run it as declared:
 
     \b
-      improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
+      improvable init care.toml --data patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
       improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
       improvable audit care.toml --data patients.csv --out care-run --report care.html
 
@@ -138,14 +133,10 @@ def audit(
     # a folder that the run will make
     if out is None or export is None or Path(export).parent != Path(out):
         output.check_outputs(export)
-    output.check_outputs(
-        json, write_protocol, report=report, table=table, verbose=verbose, quiet=quiet
-    )
+    output.check_outputs(json, report=report, table=table, verbose=verbose, quiet=quiet)
     if export_rows is not None:
         check_rows_path(export_rows)
     settings, seal, file = settings_from(context, source, data, asked)
-    if write_protocol is not None:
-        return write_declared(settings, file, write_protocol)
     earlier = (
         None
         if against is None
@@ -315,24 +306,6 @@ def settings_from(
             "Give both, or a protocol (improvable init).",
         )
     return Settings(**o.completed(asked)), None, source
-
-
-def write_declared(settings: Settings, data: str, path: str) -> int:
-    """Write the protocol that the options amount to, without running it."""
-    ready = prepare_audit(data, settings)
-    declared = declare(replace(settings, rule_source=ready.rule_source))
-    assert declared is not None, "options of the command line are names"
-    if settings.seed == 0:
-        declared["test"].pop("seed", None)
-    write_protocol(declared, path)
-    given = (
-        "" if settings.challenge_source else " --challenge 'what the other side draws'"
-    )
-    output.say(
-        f"Wrote {path}.\nNext: improvable seal {output.in_command(path)} --data "
-        f"{output.in_command(data)}{given}"
-    )
-    return 0
 
 
 @o.with_settings("audit")

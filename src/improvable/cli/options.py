@@ -182,15 +182,19 @@ ASKED = "asked"
 
 
 def with_settings(
-    command: str, *, required: bool = False
+    command: str, *, required: bool = False, in_protocol: bool = False
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Give a command an option for each of its settings, in place of its parameter
     `asked`, which gets their values.
 
     A setting that has no default must be given if `required`; otherwise it may be
-    missing from `asked`.
+    missing from `asked`. With `in_protocol`, only settings that a protocol can hold.
     """
-    taken = options_of(command)
+    taken = [
+        setting
+        for setting in options_of(command)
+        if setting.in_protocol or not in_protocol
+    ]
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)

@@ -57,8 +57,8 @@ def seal(
     Agree on the protocol first; the challenge comes afterward, and nobody may be able
     to foresee it. Best is a public value that nobody knows yet, which the protocol
     names: a round of drand, a public source of randomness, or the closing figure of an
-    index on a day to come (--challenge-source drand:ROUND or close:INDEX:YYYY-MM-DD,
-    beside --write-protocol). Seal without a challenge, and give the value to improvable
+    index on a day to come (--challenge-source drand:ROUND or close:INDEX:YYYY-MM-DD
+    of improvable init). Seal without a challenge, and give the value to improvable
     audit when it is there. Otherwise the other side draws a random text (such as
     openssl rand -hex 16) and gives it here. A docket number or a date can be foreseen.
 
@@ -68,11 +68,13 @@ def seal(
     Example:
 
     \b
-      {audit} --write-protocol care.toml
+      improvable demo --simulated --write patients.csv
+      improvable init care.toml --data patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
       improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
       improvable audit care.toml --data patients.csv --out care-run
       improvable verify care-run --data patients.csv --seal care.seal
-    """
+    """  # noqa: E501
     check_outputs(json)
     declared = read_protocol(protocol)
     warn_of_code(declared)

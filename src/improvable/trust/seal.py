@@ -11,27 +11,34 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from improvable._text import shown
 from improvable.data.frame import FrameLike
 from improvable.data.io.safe import ReceivedError, nearest_file, read_bytes, write_whole
 from improvable.errors import OptionError, StorageError
 from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.question.challenge import parse_source
-from improvable.question.options import SECTIONS, check_types
+from improvable.question.options import SECTIONS, TEST, Setting, check_types
 from improvable.question.protocol import (
     Declaration,
     declare,
     digest_of,
     from_declaration,
 )
-from improvable.question.settings import Settings
+from improvable.question.settings import Settings, section_keys
 from improvable.results.storage import PACKAGES, read_json, versions, write_json
 from improvable.trust.ledger import hash_of, now
 
 HEAD = """\
-# What an audit will ask and do, declared before it runs.
+# What an audit will ask and do, declared before it runs. Fill in the lines that are marked, and check what was guessed.
+# A line that begins with # is not read. If it shows a value, that value holds while nothing else is said.
+# Check it: improvable check {name} --data DATA
 # Seal it:  improvable seal {name} --data DATA{sealing}
-# Run it:   improvable audit {name} --data DATA{running}
-"""
+# Run it:   improvable audit {name} --data DATA{running} --out FOLDER
+"""  # noqa: E501
+CHOSEN = " --challenge 'a text the other side draws'"
+PUBLIC = " --challenge 'the public value, when it is known'"
+LEFT_OUT = ("seed", "rule_source")
+"""Not proposed: a sealed protocol has no seed, and a digest of code is computed."""
 
 
 def read_protocol(path: str | Path) -> Declaration:
@@ -68,19 +75,48 @@ def write_protocol(declared: Declaration, path: str | Path) -> None:
     write_whole(place, protocol_text(declared, place.name).encode())
 
 
-def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
-    """A protocol as it is written."""
-    named = "challenge_source" in declared.get("test", {})
-    sealing = "" if named else " --challenge 'a text the other side draws'"
-    running = " --challenge 'the public value, when it is known'" if named else ""
-    parts = [HEAD.format(name=name, sealing=sealing, running=running)]
-    for section in filter(declared.get, SECTIONS):
-        keys = (f"{key} = {_toml(value)}\n" for key, value in declared[section].items())
-        parts.append("".join([f"[{section}]\n", *keys]))
+def protocol_text(
+    declared: Declaration,
+    name: str,
+    missing: Mapping[tuple[str, str], str] | None = None,
+) -> str:
+    """A protocol with every setting: what is declared, what is to be filled in (words
+    by section and key), and the others as comments.
+    """
+    is_public = "challenge_source" in declared.get(TEST, {})
+    head = HEAD.format(
+        name=name,
+        sealing="" if is_public else CHOSEN,
+        running=PUBLIC if is_public else "",
+    )
+    parts = [head]
+    for section, words in SECTIONS.items():
+        lines = [f"# {words}", f"[{section}]"]
+        given = declared.get(section, {})
+        for key, setting in section_keys(section).items():
+            if missing and (section, key) in missing:
+                lines.append(f"# FILL IN. {shown(missing[section, key])}")
+            if key in given:
+                lines.append(setting_line(setting, given[key]))
+            elif setting.name not in LEFT_OUT:
+                lines.append(f"# {setting_line(setting, default_of(setting))}")
+        parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
-def _toml(value: Any) -> str:
+def setting_line(setting: Setting, value: Any) -> str:
+    """A setting with its value, or the kind of value it takes, and what it means."""
+    text = f"<{setting.kind.words}>" if value is None else toml_value(value)
+    choices = f" ({' or '.join(setting.choices)})" if setting.choices else ""
+    return f"{setting.key} = {text}  # {setting.help}{choices}"
+
+
+def default_of(setting: Setting) -> Any:
+    """What holds if a protocol says nothing, as it would say it."""
+    return None if setting.default is None else setting.kind.plain(setting.default)
+
+
+def toml_value(value: Any) -> str:
     """A value in TOML: but for tables and infinity as in JSON, which leaves one control
     character alone.
     """
@@ -88,7 +124,8 @@ def _toml(value: Any) -> str:
         return (
             "{ "
             + ", ".join(
-                f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()
+                f"{toml_value(str(key))} = {toml_value(one)}"
+                for key, one in value.items()
             )
             + " }"
         )

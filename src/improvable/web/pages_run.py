@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
+from improvable.errors import OptionError
 from improvable.results.wording import answer_words, at_most_words
 from improvable.web import jobs
 from improvable.web.answers import REPETITIONS, audit_options, options
@@ -140,16 +141,18 @@ async def save_seal(site: Site, case: Case, request: Request) -> Response:
 
 async def declare(case: Case) -> None:
     """Write the protocol, unless it is written."""
+    if not case.asked:
+        raise OptionError("the audit has no question yet.", "Answer the pages before.")
     if not case.has("protocol.toml"):
         words = [
-            *audit_options(case.answers),
-            "--write-protocol",
+            "init",
             case.path("protocol.toml"),
+            "--data",
+            case.answers["file"],
+            *audit_options(case.answers),
         ]
         told = "the protocol could not be written."
-        await jobs.output(
-            ["audit", case.answers["file"], *words], case.folder.root, told
-        )
+        await jobs.output(words, case.folder.root, told)
 
 
 def _seal_words(case: Case, challenge: str) -> list[str]:

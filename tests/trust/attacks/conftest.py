@@ -36,9 +36,7 @@ def sealed_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ).write_csv(place / "people.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        assert (
-            run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
-        )
+        assert run(["init", "care.toml", "--data", "people.csv", *OPTIONS]) == 0
         assert (
             run(
                 ["seal", "care.toml", "--data", "people.csv", "--challenge", "docket 1"]

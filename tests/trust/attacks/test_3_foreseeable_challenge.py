@@ -37,13 +37,13 @@ def clock(room: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     assert (
         run(
             [
-                "audit",
+                "init",
+                "care.toml",
+                "--data",
                 "people.csv",
                 *OPTIONS,
                 "--challenge-source",
                 SOURCE,
-                "--write-protocol",
-                "care.toml",
             ]
         )
         == 0
@@ -240,13 +240,13 @@ def test_a_source_that_is_none_is_refused(
     assert (
         run(
             [
-                "audit",
+                "init",
+                "new.toml",
+                "--data",
                 "people.csv",
                 *OPTIONS,
                 "--challenge-source",
                 source,
-                "--write-protocol",
-                "new.toml",
             ]
         )
         == 2

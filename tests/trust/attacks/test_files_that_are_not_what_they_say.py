@@ -58,9 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people.write_csv(place / "people.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        assert (
-            run(["audit", "people.csv", *OPTIONS, "--write-protocol", "care.toml"]) == 0
-        )
+        assert run(["init", "care.toml", "--data", "people.csv", *OPTIONS]) == 0
         assert (
             run(
                 ["seal", "care.toml", "--data", "people.csv", "--challenge", "docket 1"]

@@ -199,21 +199,8 @@ def test_names_that_begin_with_a_dash_are_files(
     error = one_line(capsys, command=["audit", "-x.csv", *OPTIONS])
     assert "To name the file '-x.csv', write './-x.csv'." in error
     few = [*OPTIONS, "--repetitions", "1"]
-    assert (
-        run(
-            [
-                "audit",
-                "./-x.csv",
-                *few,
-                "--out",
-                "./-run",
-                "--write-protocol",
-                "./-p.toml",
-            ]
-        )
-        == 0
-    )
-    assert "improvable seal ./-p.toml --data ./-x.csv" in capsys.readouterr().out
+    assert run(["init", "./-p.toml", "--data", "./-x.csv", *few]) == 0
+    assert "improvable check ./-p.toml --data ./-x.csv" in capsys.readouterr().out
     assert (
         run(
             ["seal", "./-p.toml", "--data", "-x.csv", "--challenge", "9f2c41d07be35a68"]

@@ -32,13 +32,13 @@ def test_a_value_that_nobody_looked_up_is_not_verified(
     assert (
         run(
             [
-                "audit",
+                "init",
+                "care.toml",
+                "--data",
                 "people.csv",
                 *OPTIONS,
                 "--challenge-source",
                 SOURCE,
-                "--write-protocol",
-                "care.toml",
             ]
         )
         == 0
