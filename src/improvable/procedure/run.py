@@ -41,6 +41,7 @@ from improvable.procedure.cautions import (
     gather,
     share_cautions,
 )
+from improvable.procedure.drivers import find_drivers
 from improvable.procedure.evaluate import (
     Contest,
     conclude,
@@ -48,7 +49,6 @@ from improvable.procedure.evaluate import (
     decide_alone,
     max_cells,
 )
-from improvable.procedure.importance import drivers, importance
 from improvable.procedure.parallel import (
     LOOKING,
     Progress,
@@ -359,15 +359,9 @@ def _finish(
                 ready.splitting.keys(held_out),
                 seed_of(ready.seed, repetition, SHUFFLING),
             )
-            drove = drivers(
+            notes["drivers"] = find_drivers(
                 candidate, held_out, ready.features.columns, keys, seed, last.name
             )
-            if last.outcomes is not None:
-                held_out = last.outcomes.teach(held_out, plan.design.question.outcome)
-            weighed = importance(
-                candidate, plan.design, held_out, drove, keys, seed, last.name
-            )
-            notes |= {"drivers": drove, "importance": weighed}
     none = f"rule '{plan.rule.name}' found no candidate"
     without = [one for one in fitted if one.selection.algorithm is None]
     if len(without) == len(fitted):

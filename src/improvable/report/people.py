@@ -126,107 +126,51 @@ def drivers_of(facts: Facts) -> dict[str, float]:
 
 
 def driving_section(facts: Facts) -> list[Block]:
-    """The features that matter most, with their worth in accuracy, and how each goes
-    with the group by itself.
-    """
+    """The features that change most decisions, and how well each tells the group."""
     drivers = drivers_of(facts)
-    named = [(name, share) for name, share in drivers.items() if share > 0][
-        :MAX_DRIVERS
-    ]
+    named = [(name, share) for name, share in drivers.items() if share > 0]
+    named = named[:MAX_DRIVERS]
     if not named:
         return []
-    labels, tells = (
-        facts["about"].get("labels", {}),
-        facts["look"]["features"] if "look" in facts else {},
-    )
-    worth: dict[str, Any] = facts["repetitions"][0]["rule_notes"].get("importance", {})
-    told = list(next(iter(tells.values()))["tells_group"]) if tells else []
-    columns = next(iter(worth.values()))["correlation"] if worth else {}
-    # Of two groups the one that is worse off: the other's correlation is the same with
-    # its sign turned.
-    worse = {gap["group"]: gap["worse_off"] for gap in reversed(facts["disparities"])}
-    alone = {
-        name: worse.get(labels.get(name, name)) if len(levels) == 2 else None
-        for name, levels in columns.items()
-    }
-    heads = ["Feature", "Decisions changed", *["Accuracy lost"] * bool(worth)]
-    heads += [
-        f"Correlation with {group}"
-        if group
-        else f"Largest correlation by {labels.get(name, name)}"
-        for name, group in alone.items()
-    ]
-    heads += [f"Tells {group} (AUC)" for group in told]
+    looked_at = facts["look"]["features"] if "look" in facts else {}
+    columns: list[str] = []
+    if looked_at:
+        columns = list(next(iter(looked_at.values()))["tells_group"])
+    labels = facts["about"].get("labels", {})
     rows = []
     for name, share in named:
-        label, mine = labels.get(name, name), worth.get(name)
-        cells = [label, f"{share:.1%}"]
-        if mine is not None:
-            cells.append(value_text(mine["accuracy_loss"]))
-            cells += [
-                _correlation(mine["correlation"][column], group)
-                for column, group in alone.items()
-            ]
-        elif worth:
-            cells += [""] * (1 + len(alone))
-        found = tells[label]["tells_group"] if label in tells else {}
-        rows.append((*cells, *(_digits(found.get(group)) for group in told)))
-    rest = len(drivers) - len(named)
-    others = (
-        f" Features that change fewer decisions, or none: {rest:,}." if rest else ""
-    )
+        label = labels.get(name, name)
+        tells = looked_at[label]["tells_group"] if label in looked_at else {}
+        auc = [_digits(tells.get(column)) for column in columns]
+        rows.append((label, f"{share:.1%}", *auc))
+    heads = ["Feature", "Decisions changed"]
+    heads += [f"Tells {column} (AUC)" for column in columns]
+    last = "last block of the " if len(facts["blocks"]["cuts"]) > 1 else ""
+    note = _describe_drivers(len(drivers) - len(named), has_auc=bool(columns))
     return [
         Heading("What drives the candidate", 3),
         Sentence(
             "What happens if one feature's values are shuffled among held-out rows "
-            "(permutation importance, in the "
-            f"{'last block of the ' if len(facts['blocks']['cuts']) > 1 else ''}first "
-            "repetition)."
+            f"(permutation importance, in the {last}first repetition)."
         ),
-        Table(
-            "drivers-table",
-            tuple(heads),
-            tuple(rows),
-            note=_driver_words(facts, bool(worth), bool(told)) + others,
-        ),
+        Table("drivers-table", tuple(heads), tuple(rows), note=note),
     ]
 
 
-def _driver_words(facts: Facts, worth: bool, told: bool) -> str:
-    said = [
+def _describe_drivers(rest: int, has_auc: bool) -> str:
+    """What the columns mean, and how many features the table leaves out."""
+    words = [
         "Decisions changed: of those whom the candidate selects, the share it would "
         "decide otherwise about."
     ]
-    if worth:
-        measure = facts["accuracy_utilities"][0]["name"]
-        said += [
-            (
-                f"Accuracy lost: how much worse accuracy ({measure}) would be over "
-                "everyone; below zero is better. The cutoff stays, so that the share "
-                "selected may move."
-            ),
-            (
-                "Correlation: of the feature with being in the group, from -1 to 1; "
-                "none where the feature is not a number or does not vary."
-            ),
-        ]
-    if told:
-        said.append(
+    if has_auc:
+        words.append(
             "AUC: how well the feature alone tells the group; 0.5 is not at all, 1 is "
             "exactly."
         )
-    return " ".join(said)
-
-
-def _correlation(by_group: Mapping[str, float | None], group: str | None) -> str:
-    """The correlation of one feature with a group; by default the largest, with the
-    group it is with.
-    """
-    found = {name: value for name, value in by_group.items() if value is not None}
-    if not found:
-        return "none"
-    largest = group or max(found, key=lambda one: abs(found[one]))
-    return f"{found[largest]:.2f}" + ("" if group else f", {largest}")
+    if rest:
+        words.append(f"Features that change fewer decisions, or none: {rest:,}.")
+    return " ".join(words)
 
 
 def _digits(share: float | None) -> str:
