@@ -434,17 +434,7 @@ VALUES = {
     (
         f"audit good.csv {SCORE} --train-fraction 0.3"
     ): "--train-fraction goes with the paper's split",
-    f"audit good.csv {SCORE} --folds 2": (
-        "reject true nulls too often. Use scheme = 'forward'"
-    ),
-    f"audit good.csv {SCORE} --combine sequential": "sequential stopping are gone",
-    f"audit good.csv {SCORE} --splits 3": "--splits is now --repetitions",
-    (
-        f"audit good.csv {SCORE} --export-splits rows.csv"
-    ): "--export-splits is now --export-rows",
-    (
-        f"audit good.csv {SCORE} --candidates linear,lasso"
-    ): "--candidates is now --rule tournament:A,B,...",
+    f"audit good.csv {SCORE} --fold 2": "No such option: --fold",
     f"audit good.csv {SCORE} --method exact": "method is 'exact'",
     f"audit good.csv {SCORE} --train-rows 5": "at least 20",
     (

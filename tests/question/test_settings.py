@@ -267,16 +267,6 @@ def test_runs_are_the_same_however_they_are_asked() -> None:
     json.dumps(asked_identity(PLAIN))
 
 
-def test_a_protocol_that_names_splits_is_told_what_they_are_called() -> None:
-    declared = declare(PLAIN)
-    assert declared is not None
-    with pytest.raises(
-        improvable.OptionError,
-        match=r"\[test\] has no key 'splits'\. It is called 'repetitions'\.$",
-    ):
-        from_declaration(declared | {"test": {"splits": 7}})
-
-
 def test_a_fraction_in_a_protocol_goes_with_the_split() -> None:
     declared = declare(replace(PLAIN, scheme="split", train_fraction=0.6))
     assert declared is not None

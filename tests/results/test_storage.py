@@ -236,57 +236,6 @@ def test_a_folder_of_another_version_is_refused(
     assert "has format 99" in capsys.readouterr().err
 
 
-GONE = (
-    "folds and sequential stopping are gone, since they reject true nulls too often. "
-    "Use scheme = 'forward', the default, with a fixed number of repetitions."
-)
-OLDER = (
-    "has format 5, written by version 0.2.0. Version {version} reads format 9; run the "
-    "audit again."
-)
-
-
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ({"folds": 2, "combine": "median"}, GONE),
-        ({"combine": "sequential"}, GONE),
-        ({"combine": "median", "folds": None}, OLDER),
-        ({"combine": "median"}, OLDER),
-    ],
-)
-def test_a_folder_of_a_version_with_folds_says_that_they_are_gone(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    asked: dict[str, Any],
-    words: str,
-) -> None:
-    """As version 0.2.0 wrote them: a run names what it was asked, and a result its
-    question.
-    """
-    monkeypatch.chdir(folder)
-    words = words.format(version=improvable.__version__)
-    old = {"format": 5, "version": "0.2.0"}
-    (tmp_path / "run.json").write_text(
-        json.dumps({**old, "audit": {"outcome": "gagne_sum_t", "splits": 7, **asked}})
-    )
-    (tmp_path / "split-001.npz").write_bytes(b"")
-    assert run([*COMMAND, "--out", str(tmp_path)]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"improvable: '{tmp_path / 'run.json'}'")
-    assert words in err
-    assert len(err.splitlines()) == 1
-    (tmp_path / "result.json").write_text(
-        json.dumps({**old, "kind": "audit", "question": asked, "splits": [1]})
-    )
-    with pytest.raises(improvable.StorageError) as caught:
-        improvable.load(tmp_path)
-    assert str(caught.value).startswith(f"'{tmp_path / 'result.json'}'")
-    assert words in str(caught.value)
-
-
 def test_a_full_disk_loses_nothing_that_was_finished(
     folder: Path,
     uninterrupted: dict[str, bytes],

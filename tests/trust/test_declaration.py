@@ -178,19 +178,6 @@ def test_a_wrong_protocol_is_one_line(change: dict[str, Any], words: str) -> Non
         from_declaration(GOOD | change)
 
 
-@pytest.mark.parametrize("key", ["folds", "combine", "tolerance", "most_splits"])
-def test_a_protocol_that_names_folds_says_why_they_are_gone_and_what_to_use(
-    key: str,
-) -> None:
-    with pytest.raises(improvable.OptionError) as refused:
-        from_declaration(GOOD | {"test": {key: 2}})
-    words = str(refused.value)
-    assert words.startswith(f"[test] {key}: folds and sequential stopping are gone")
-    assert "reject true nulls too often" in words
-    assert "scheme = 'forward'" in words
-    assert "\n" not in words
-
-
 def test_a_sealed_protocol_has_no_seed() -> None:
     with pytest.raises(
         improvable.OptionError, match="seed is in a protocol that is sealed"

@@ -91,28 +91,6 @@ def test_one_number_changed_in_a_result_is_found_and_named(
 
 
 @pytest.mark.usefixtures("room")
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ({"folds": 2, "combine": "median"}, "folds and sequential stopping are gone"),
-        ({"folds": None, "combine": "sequential"}, "Use scheme = 'forward'"),
-        (
-            {"folds": None, "combine": "median"},
-            "is of an earlier version. Verify it with that version",
-        ),
-    ],
-)
-def test_a_result_of_an_earlier_version_says_what_became_of_it(
-    asked: dict[str, object], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("old.json").write_text(json.dumps({"p_value": 0.01, "splits": [], **asked}))
-    assert run(["verify", "old.json", "--data", "people.csv", "--unsealed"]) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.usefixtures("room")
 def test_forged_results_are_not_verified(capsys: pytest.CaptureFixture[str]) -> None:
     """Keys that look like places of others, keys said twice, settings that shadow, a
     version to hide behind.

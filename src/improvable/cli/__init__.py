@@ -17,7 +17,6 @@ from improvable._text import shown
 from improvable.cli.options import add_command
 from improvable.cli.output import say, spelled
 from improvable.errors import ImprovableError, OptionError
-from improvable.question.protocol import GONE, gone
 
 COMMANDS = {
     "demo": "start",
@@ -40,12 +39,6 @@ COMMANDS = {
 them.
 """
 INTERRUPTED = 130
-RENAMED = {
-    "--splits": "--repetitions",
-    "--export-splits": "--export-rows",
-    "--candidates": "--rule tournament:A,B,...",
-}
-"""Options of earlier versions, and what they are called now."""
 
 app = typer.Typer(
     name="improvable",
@@ -84,14 +77,8 @@ def program(
 
 
 def _usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
-    """What is wrong with the usage, in one line; an option of an earlier version says
-    what became of it.
-    """
+    """What is wrong with the usage, in one line."""
     option = str(getattr(error, "option_name", ""))
-    if option in RENAMED:
-        return f"{option} is now {RENAMED[option]}."
-    if option.removeprefix("--").replace("-", "_") in GONE:
-        return str(gone(option))
     message = shown(" ".join(error.format_message().split()))
     for name in arguments:
         if (

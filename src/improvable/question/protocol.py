@@ -25,10 +25,6 @@ from improvable.question.settings import SETTINGS, Settings, section_keys
 
 Declaration = dict[str, dict[str, Any]]
 
-# Settings of earlier versions: those whose tests were not valid, and those with another
-# name.
-GONE = ("folds", "combine", "tolerance", "most_splits")
-RENAMED = {"splits": "repetitions"}
 # what may be said in the place of a setting that must be said
 INSTEAD = {"group": ("probabilities",)}
 # An algorithm in writing: a column of decisions, or a score with a capacity or a
@@ -119,6 +115,27 @@ def from_declaration(
     """Settings from plain data; what is unknown, missing, of another kind or
     contradictory is refused in one line.
     """
+    check_sections(declared)
+    arguments: dict[str, Any] = {}
+    for section in SECTIONS:
+        keys = section_keys(section)
+        for key, value in declared.get(section, {}).items():
+            check_key(section, key, value)
+            if section != STATUS_QUO:
+                arguments[keys[key].name] = value
+    check_together(arguments)
+    is_sealed = challenge is not None or "challenge_source" in arguments
+    if "seed" in arguments and is_sealed:
+        raise OptionError(
+            "[test] seed is in a protocol that is sealed.",
+            "A sealed audit has no seed; remove it.",
+        )
+    status_quo = dict(declared.get(STATUS_QUO, {}))
+    check_written(status_quo, f"[{STATUS_QUO}]")
+    return Settings(**arguments, status_quo=status_quo, challenge=challenge)
+
+
+def check_sections(declared: Mapping[str, Any]) -> None:
     for section, keys in declared.items():
         if section not in SECTIONS:
             raise OptionError(
@@ -129,73 +146,42 @@ def from_declaration(
                 f"'{section}' is not a section.",
                 f"Write [{section}] and its keys below.",
             )
-    arguments: dict[str, Any] = {}
-    for section in SECTIONS:
-        keys = section_keys(section)
-        for key, value in declared.get(section, {}).items():
-            if key in GONE and key not in keys:
-                raise gone(f"[{section}] {key}")
-            if key not in keys:
-                home = next(
-                    (
-                        f"Write it in [{other}]."
-                        for other in SECTIONS
-                        if key in section_keys(other)
-                    ),
-                    "",
-                )
-                hint = (
-                    f"It is called '{RENAMED[key]}'."
-                    if key in RENAMED
-                    else home or nearest(key, keys)
-                )
-                raise OptionError(f"[{section}] has no key '{key}'.", hint)
-            if not keys[key].kind.accepts(value):
-                raise OptionError(
-                    f"[{section}] {key} is {value!r}.",
-                    f"It must be {keys[key].kind.words}.",
-                )
-            if section != STATUS_QUO:
-                arguments[keys[key].name] = value
+
+
+def check_key(section: str, key: str, value: Any) -> None:
+    """Refuse a key that is unknown, or whose value is of another kind."""
+    keys = section_keys(section)
+    if key not in keys:
+        homes = [name for name in SECTIONS if key in section_keys(name)]
+        hint = f"Write it in [{homes[0]}]." if homes else nearest(key, keys)
+        raise OptionError(f"[{section}] has no key '{key}'.", hint)
+    kind = keys[key].kind
+    if not kind.accepts(value):
+        raise OptionError(
+            f"[{section}] {key} is {value!r}.", f"It must be {kind.words}."
+        )
+
+
+def check_together(arguments: Mapping[str, Any]) -> None:
+    """Refuse a question that lacks what must be said, or says what goes with another
+    value.
+    """
     for name, setting in SETTINGS.items():
         where = f"[{setting.section}] {setting.key}"
-        if name in ("outcome", "group", "rule") and not arguments.keys() & {
-            name,
-            *INSTEAD.get(name, ()),
-        }:
+        instead = {name, *INSTEAD.get(name, ())}
+        if name in ("outcome", "group", "rule") and not arguments.keys() & instead:
             raise OptionError(
                 f"the protocol does not say {where}.",
                 "Declare it before you run anything.",
             )
-        other, value = setting.needs or ("", None)
-        if name in arguments and other and arguments.get(other) != value:
+        if name not in arguments or setting.needs is None:
+            continue
+        needed, value = setting.needs
+        if arguments.get(needed) != value:
             raise OptionError(
-                f"{where} goes with {other} = '{value}'.",
-                f"Leave it out, or change {other}.",
+                f"{where} goes with {needed} = '{value}'.",
+                f"Leave it out, or change {needed}.",
             )
-    if "seed" in arguments and (
-        challenge is not None or "challenge_source" in arguments
-    ):
-        raise OptionError(
-            "[test] seed is in a protocol that is sealed.",
-            "A sealed audit has no seed; remove it.",
-        )
-    status_quo = dict(declared.get(STATUS_QUO, {}))
-    check_written(status_quo, f"[{STATUS_QUO}]")
-    return Settings(**arguments, status_quo=status_quo, challenge=challenge)
-
-
-def gone(where: str) -> OptionError:
-    """Why folds, and stopping when the p-values look settled, are not to be had any
-    more, and what to use.
-    """
-    return OptionError(
-        (
-            f"{where}: folds and sequential stopping are gone, since they reject true "
-            "nulls too often."
-        ),
-        "Use scheme = 'forward', the default, with a fixed number of repetitions.",
-    )
 
 
 def digest_of(declared: Mapping[str, Any]) -> str:

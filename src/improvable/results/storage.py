@@ -40,7 +40,6 @@ from improvable.inference.cells import Cells
 from improvable.inference.moments import Moments
 from improvable.inference.tally import Counted
 from improvable.question.options import check_types, conforms
-from improvable.question.protocol import gone
 
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
@@ -124,12 +123,6 @@ def read_json(path: Path) -> dict[str, Any]:
             f"'{path}' {why}.", "It is damaged or not one of ours; run the audit again."
         ) from error
     if plain.get("format") != FORMAT or isinstance(plain["format"], bool):
-        asked = plain.get("audit", plain.get("question"))
-        # Earlier versions had folds, and stopped when p-values looked settled.
-        if isinstance(asked, dict) and (
-            asked.get("folds") is not None or asked.get("combine") == "sequential"
-        ):
-            raise StorageError(*gone(f"'{path}'").args)
         wrong = (
             f"'{path}' has format {plain.get('format')}, written by version "
             f"{plain.get('version')}."

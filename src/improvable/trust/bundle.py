@@ -202,8 +202,7 @@ def verify_bundle(path: str | Path) -> Recomputed:
         plain = parse_json(read_bytes(Path(path)))
         if plain["format"] != BUNDLE:
             raise ReceivedError(
-                "is a bundle of an earlier version, which does not carry its protocol "
-                f"({BUNDLE} does)"
+                f"has format {plain['format']!r}; this version reads {BUNDLE!r}"
             )
         if set(plain) != KEYS or set(plain["identity"]) != set(IDENTITY):
             raise ReceivedError("says what a bundle does not say, or less")
@@ -233,12 +232,9 @@ def _releasable(repetition: Comparison, smallest: int) -> Counted:
     """What was counted, if no cell is too small."""
     counted = repetition.counted
     if counted is None:
-        hint = (
-            "A bundle needs outcomes that are 0 or 1, or counts; or the run is of an "
-            "older version: run it again."
-        )
         raise OptionError(
-            "the run keeps no cells: its contributions are nearly all different.", hint
+            "the run keeps no cells: its contributions are nearly all different.",
+            "A bundle needs outcomes that are 0 or 1, or counts.",
         )
     strata = counted.strata
     if isinstance(strata, Moments):

@@ -28,7 +28,7 @@ from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.procedure.run import run_prepared
 from improvable.question.challenge import parse_source
 from improvable.question.options import conforms
-from improvable.question.protocol import Declaration, digest_of, from_declaration, gone
+from improvable.question.protocol import Declaration, digest_of, from_declaration
 from improvable.report.carried import read_embedded
 from improvable.results.audit import Audit, load
 from improvable.results.facts import wrong_types
@@ -304,11 +304,6 @@ def read_facts(result: str | Path) -> dict[str, Any]:
             else " cannot be read as a result"
         )
         raise StorageError(f"'{place}'{why}.", NAME_ONE) from error
-    if isinstance(facts, dict) and "splits" in facts:
-        if facts.get("folds") is not None or facts.get("combine") == "sequential":
-            raise StorageError(*gone(f"'{place}'").args)
-        hint = "Verify it with that version, or run the audit again."
-        raise StorageError(f"'{place}' is of an earlier version.", hint)
     if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
     wrong = wrong_types(facts, TYPED)

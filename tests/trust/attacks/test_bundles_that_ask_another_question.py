@@ -104,7 +104,7 @@ def refused(
         ),
         (
             lambda plain: plain.update(format="improvable bundle 1"),
-            "is a bundle of an earlier version",
+            "has format 'improvable bundle 1'",
         ),
         (
             lambda plain: plain["protocol"].update(digest="0" * 64),
