@@ -56,7 +56,7 @@ def test_one_key_changed_in_the_protocol_is_found(
         == 0
     )
     text = Path("care.toml").read_text()
-    Path("care.toml").write_text(text.replace("alpha = 0.05", "alpha = 0.1"))
+    Path("care.toml").write_text(text.replace("# alpha = 0.05", "alpha = 0.1"))
     capsys.readouterr()
     assert run(["audit", "care.toml", "--data", "people.csv"]) == 2
     assert "the protocol is not the one that was sealed" in said(capsys)
