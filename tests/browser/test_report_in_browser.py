@@ -1,5 +1,5 @@
-"""The report in a real browser: silent, alone, its sliders right, and text from data
-only ever text.
+"""The report in a real browser: silent, alone, without scripts, and text from data only
+ever text.
 
 Chromium is driven through its own pipe, with the standard library alone.
 """
@@ -19,8 +19,6 @@ import pytest
 import improvable
 from browser_serving import find_chromium
 from improvable.report import plots
-from improvable.report.document import sliders_block
-from improvable.results.formatting import p_text
 
 EVIL = "<script>alert(1)</script>"
 COLUMN = f"{EVIL}<img src=x onerror=alert(2)>"
@@ -96,7 +94,7 @@ class Browser:
         return found
 
     def open(self, url: str) -> "Browser":
-        """Open a page and wait until it is there and its scripts have run."""
+        """Open a page and wait until it is there."""
         self.session = ""
         target = self.order("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.order(
@@ -121,17 +119,6 @@ class Browser:
         )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
-
-    def press(self, key: str, times: int) -> None:
-        for _ in range(times):
-            for kind in ("keyDown", "keyUp"):
-                self.order(
-                    "Input.dispatchKeyEvent",
-                    type=kind,
-                    key=key,
-                    code=key,
-                    windowsVirtualKeyCode=_CODES[key],
-                )
 
     def complaints(self) -> list[str]:
         """Everything on the console, and every dialog."""
@@ -163,9 +150,6 @@ class Browser:
         os.close(self.back)
         self.process.terminate()
         self.process.wait(timeout=20)
-
-
-_CODES = {"ArrowRight": 39, "ArrowLeft": 37}
 
 
 @pytest.fixture(scope="module")
@@ -209,78 +193,10 @@ def test_the_page_is_silent_and_asks_for_nothing(browser: Browser, report: str) 
     assert browser.requests() == [report]
 
 
-def test_sliders_show_what_the_library_computes(
-    browser: Browser, report: str, audit: improvable.Audit
-) -> None:
-    browser.open(report)
-    frontier, curves = audit.frontier(), sliders_block(audit).curves
-    start = browser.value("document.getElementById('p-shown').textContent")
-    a, f = curves["start"]
-    assert start == _shown(audit.p_value)
-    for slider, key, times in (
-        ("a", "ArrowLeft", 7),
-        ("f", "ArrowRight", 23),
-        ("a", "ArrowRight", 12),
-    ):
-        browser.value(f"document.getElementById('slide-{slider}').focus()")
-        browser.press(key, times)
-        step = times if key == "ArrowRight" else -times
-        a, f = (a + step, f) if slider == "a" else (a, f + step)
-        p = frontier.p_value(curves["accuracy"][a], curves["fairness"][f])
-        assert (
-            browser.value("Number(document.getElementById('p-shown').dataset.p)") == p
-        )
-        assert browser.value(
-            "document.getElementById('p-shown').textContent"
-        ) == _shown(p)
-        assert browser.value("document.getElementById('p-says').className") == (
-            "yes" if p < frontier.level else "no"
-        )
-    assert browser.complaints() == []
-
-
-def test_every_step_of_both_sliders_is_exact(
-    browser: Browser, report: str, audit: improvable.Audit
-) -> None:
-    browser.open(report)
-    curves = sliders_block(audit).curves
-    shown = browser.value(
-        """(() => {
-          const a = document.getElementById("slide-a"), f = document.getElementById("slide-f"), out = [];
-          for (let i = 0; i <= Number(a.max); i += 1) {
-            out.push([]);
-            for (let j = 0; j <= Number(f.max); j += 1) {
-              a.value = i; f.value = j; f.dispatchEvent(new Event("input"));
-              out[i].push(Number(document.getElementById("p-shown").dataset.p));
-            }
-          }
-          return out;
-        })()"""  # noqa: E501
-    )
-    assert (
-        shown
-        == audit.frontier().surface(curves["accuracy"], curves["fairness"]).tolist()
-    )
-
-
-def test_an_address_can_name_a_claim(
-    browser: Browser, report: str, audit: improvable.Audit
-) -> None:
-    browser.open(f"{report}#a=-0.1&f=0.25")
-    p = audit.frontier().p_value(-0.1, 0.25)
-    assert browser.value("Number(document.getElementById('p-shown').dataset.p)") == p
-    assert browser.value("document.getElementById('value-a').textContent") == "-10%"
-    browser.open(f"{report}#a=<script>&__proto__=1&f=")
-    assert (
-        browser.value("Number(document.getElementById('p-shown').dataset.p)")
-        == audit.p_value
-    )
-    assert browser.complaints() == []
-
-
 def test_text_from_data_stays_text(browser: Browser, report: str) -> None:
     browser.open(report)
-    assert browser.value("document.querySelectorAll('script').length") == 3
+    assert browser.value("document.scripts.length") == 1
+    assert browser.value("document.scripts[0].type") == "application/json"
     assert browser.value("document.querySelectorAll('img, :not(td) > b').length") == 0
     text = browser.value("document.body.innerText")
     assert EVIL in text
@@ -367,9 +283,7 @@ def test_a_screen_reader_finds_names_heads_and_an_order(
         "[...document.querySelectorAll('table')].every(t => "
         "t.querySelector('th[scope=col], th[scope=colgroup]'))"
     )
-    assert browser.value(
-        "[...document.querySelectorAll('input')].every(one => one.labels.length === 1)"
-    )
+    assert browser.value("document.querySelectorAll('input, button').length") == 0
     assert (
         browser.value("document.querySelectorAll('.scroll:not([tabindex])').length")
         == 0
@@ -390,7 +304,3 @@ def test_a_chart_as_html_needs_no_network(
         time.sleep(0.1)
     assert browser.complaints() == []
     assert browser.requests() == [path.as_uri()]
-
-
-def _shown(p: float) -> str:
-    return f"p {'' if p == 0 else '= '}{p_text(p, 500)}"

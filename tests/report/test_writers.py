@@ -14,7 +14,7 @@ import docx
 import pytest
 
 import improvable
-from improvable.report.blocks import Appendix, Picture, Sliders, Table, flat
+from improvable.report.blocks import Appendix, Picture, Table, flat
 from improvable.report.document import Document, make_document
 from improvable.report.html import html_document
 from improvable.report.markdown import MARKDOWN
@@ -48,7 +48,7 @@ def numbers_of(document: Document) -> list[str]:
                 walk(one)
 
     for block in flat(document.blocks):
-        if not isinstance(block, Picture | Sliders | Appendix):
+        if not isinstance(block, Picture | Appendix):
             for name, value in vars(block).items():
                 if name not in ("name", "closing", "marked", "level", "spans"):
                     walk(value)
@@ -57,10 +57,7 @@ def numbers_of(document: Document) -> list[str]:
 
 def html_text(document: Document) -> str:
     page = html_document(document).split("<main>")[1]
-    page = re.sub(
-        r"<(svg|script|section class=\"sliders\").*?</\1>", " ", page, flags=re.DOTALL
-    )
-    page = re.sub(r'<section class="sliders">.*?</section>', " ", page, flags=re.DOTALL)
+    page = re.sub(r"<(svg|script).*?</\1>", " ", page, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", page))
 
 

@@ -138,19 +138,6 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Sliders:
-    """p-values of every step of both sliders, for a page that can compute; other
-    formats leave them out.
-    """
-
-    title: str
-    curves: dict[str, Any]
-    accuracy: str
-    gap: str
-    words: str
-
-
-@dataclass(frozen=True)
 class Appendix:
     """What most readers skip and some need."""
 
@@ -169,7 +156,6 @@ Block: TypeAlias = (
     | Table
     | Picture
     | Note
-    | Sliders
     | Appendix
 )
 

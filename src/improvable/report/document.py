@@ -5,9 +5,6 @@ format.
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from improvable._typing import FloatArray
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.question.settings import as_options
 from improvable.report import sections
@@ -18,7 +15,6 @@ from improvable.report.blocks import (
     Heading,
     Picture,
     Sentence,
-    Sliders,
     Tile,
     Tiles,
     Title,
@@ -83,7 +79,6 @@ def make_document(
         *picture_blocks(facts, result.frontier()),
         *aim_section(facts),
         *driving_section(facts),
-        sliders_block(result),
         *sections.asked_section(facts),
         *sections.checked_section(facts),
         *sections.cautions_section(result),
@@ -261,48 +256,6 @@ def picture_blocks(facts: Facts, frontier: Frontier) -> list[Block]:
         blocks += [] if made is None else [made]
         blocks += [made.table] if isinstance(made, Picture) and made.table else []
     return blocks
-
-
-def sliders_block(result: Result) -> Sliders:
-    facts = result.facts
-    several = len(facts["repetitions"]) > 1
-    of = "The lower median, over the repetitions, of the" if several else "The"
-    return Sliders(
-        title="Try other sizes of improvement",
-        curves=result.frontier().curves(choose_deltas(result), result.question),
-        accuracy=(
-            "Accuracy "
-            f"{'of every group' if facts['overall'] is None else 'of everyone'} higher "
-            "by more than"
-        ),
-        gap="Gap smaller by more than",
-        words=(
-            f"{of} largest p-value of all conditions, from the same draws as above; "
-            f"the {facts['gap_statistic']} gap statistic. Sizes tried here are "
-            "exploration: the answer is about the size asked for."
-        ),
-    )
-
-
-def choose_deltas(result: Result) -> tuple[FloatArray, FloatArray]:
-    """Deltas of accuracy and of the gap worth looking at, as round numbers: shares, or
-    amounts of their size.
-    """
-    a, f = np.linspace(-0.5, 0.5, 101), np.linspace(0.0, 1.0, 101)
-    if result.question.claim.form == "difference":
-        first = [one[0] for one in by_component(result.facts)]
-        for grid, kind in ((a, "accuracy"), (f, "fairness")):
-            grid *= max(
-                (
-                    abs(c["status_quo"])
-                    for c in first
-                    if c["kind"] == kind and c["status_quo"]
-                ),
-                default=1.0,
-            )
-    return np.array([float(f"{v:.6g}") for v in a]), np.array(
-        [float(f"{v:.6g}") for v in f]
-    )
 
 
 def in_options(part: Any) -> Any:

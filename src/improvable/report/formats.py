@@ -58,9 +58,7 @@ class Format:
         )
 
     def parts(self, document: Document) -> str:
-        """All blocks in the order they are read, without those that the format leaves
-        out.
-        """
+        """All blocks in the order they are read, without empty ones."""
         return "\n\n".join(filter(None, map(self.write, flat(document.blocks)))) + "\n"
 
     def page(self, template: str, **facts: Any) -> str:

@@ -1,12 +1,11 @@
-"""A document as one HTML file that needs no network: it reads on a phone, in the dark,
-on paper and aloud.
+"""A document as one HTML file that needs no network and runs no script: it reads on a
+phone, in the dark, on paper and aloud.
 
 The page carries its result as JSON, so that the page itself can be verified. Labels
 from data are shown safely: what hides is shown by its number, and what runs from right
 to left moves nothing beside it.
 """
 
-import base64
 import hashlib
 import re
 import unicodedata
@@ -17,7 +16,7 @@ from markupsafe import Markup, escape
 
 from improvable._text import shown
 from improvable.report.blocks import Picture
-from improvable.report.carried import embedded, script_json
+from improvable.report.carried import embedded
 from improvable.report.document import Document, make_document
 from improvable.report.formats import Format
 from improvable.report.labels import in_words, labeled
@@ -75,21 +74,13 @@ def html_page(
 def html_document(document: Document, carried: str = "") -> str:
     """A document as a page; `carried` is a part that is not shown."""
     templates = files("improvable.report") / "templates"
-    script, style = (
-        Markup((templates / name).read_text(encoding="utf-8"))
-        for name in ("sliders.js", "report.css")
-    )
-    # By this name a content security policy knows the script: no other one may run in
-    # the page.
-    digest = base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
+    style = (templates / "report.css").read_text(encoding="utf-8")
     return HTML.page(
         "report",
         title=escape(shown(document.title)),
         carried=Markup(carried),
         blocks=document.blocks,
-        script=script,
-        script_hash=f"sha256-{digest}",
-        style=style,
+        style=Markup(style),
     )
 
 
@@ -179,4 +170,4 @@ def _described(svg: str, picture: Picture, name: str) -> Markup:
     return head + Markup(svg.removeprefix("<svg").replace('class="marks"', "", 1))
 
 
-HTML = Format("html", isolated, {"drawn": _drawn, "script_json": script_json})
+HTML = Format("html", isolated, {"drawn": _drawn})

@@ -121,7 +121,7 @@ def write_block(page: Page, block: Block) -> None:
             page.add_paragraph(
                 _clean(f"{block.text} {block.meaning}"), style="Intense Quote"
             )
-        case blocks.Sliders() | blocks.Appendix():
+        case blocks.Appendix():
             pass
 
 

@@ -23,9 +23,8 @@ from improvable.inference.evidence import EVERYONE, Evidence
 from improvable.inference.test import lower_median, threshold_for
 from improvable.inference.upper import parts_of, upper_bound
 from improvable.question.claim import Ask, Claim, Form, Gap, every_delta
-from improvable.question.design import Question
 from improvable.question.options import check_choice
-from improvable.results.formatting import confidence, number_or_null, p_text
+from improvable.results.formatting import confidence, number_or_null
 
 if TYPE_CHECKING:
     from improvable.results.result import Result
@@ -314,44 +313,6 @@ class Frontier:
         return (
             repetition.signed if (gap or self.gap) == "signed" else repetition.absolute
         )
-
-    def curves(self, grids: Sequence[FloatArray], question: Question) -> dict[str, Any]:
-        """p-values of every repetition at every step of two sliders, so that a page
-        computes what the library would.
-
-        The p-value of a claim combines max(p_accuracy, p_fairness) of the repetitions.
-        Distinct p-values are listed once, sorted; curves hold places in that list,
-        whose maxima and medians are those of the p-values.
-        """
-        deltas = question.claim.delta_accuracy, question.claim.delta_fairness
-        declared = [delta if isinstance(delta, float) else None for delta in deltas]
-        grids = [
-            grid if d is None else np.unique([*grid, d])
-            for grid, d in zip(grids, declared, strict=True)
-        ]
-        found = [(self.of_accuracy(one), self.of_gap(one)) for one in self.repetitions]
-        by_repetition = [
-            [p_values(*one) for one in zip(pair, grids, strict=True)] for pair in found
-        ]
-        distinct = np.unique(
-            np.concatenate([curve for pair in by_repetition for curve in pair])
-        )
-        return {
-            "accuracy": grids[0].tolist(),
-            "fairness": grids[1].tolist(),
-            "start": [
-                int(np.abs(grid - (d or 0.0)).argmin())
-                for grid, d in zip(grids, declared, strict=True)
-            ],
-            "p": distinct.tolist(),
-            "text": [p_text(float(p), question.draws) for p in distinct],
-            "repetitions": [
-                [np.searchsorted(distinct, curve).tolist() for curve in pair]
-                for pair in by_repetition
-            ],
-            "level": self.level,
-            "share": self.form == "ratio",
-        }
 
     def bound_facts(self, at_most: bool = False) -> list[dict[str, Any]]:
         found = self.at_most() if at_most else self.bounds()
