@@ -128,7 +128,7 @@ def test_forged_results_are_not_verified(capsys: pytest.CaptureFixture[str]) -> 
     capsys.readouterr()
     assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 1
     shown = said(capsys)
-    assert "repetition-001.npz draws: stated 'an array', found 'another array'" in shown
+    assert "repetition-001.npz: stated 'a file', found 'another file'" in shown
     assert "result.json setting.reject: stated True, found None" in shown
     assert "not part of the result: notes.txt" in shown
 

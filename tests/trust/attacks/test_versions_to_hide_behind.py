@@ -131,7 +131,7 @@ FORGERIES: dict[str, Callable[[], None]] = {
     "provenance.json reviewed": in_json(
         "run/provenance.json", lambda plain: plain.update(reviewed="by the court")
     ),
-    "repetition-001.npz reviewed": lambda: in_meta(
+    "repetition-001.npz": lambda: in_meta(
         lambda meta: meta.update(reviewed="by the court")
     ),
 }
