@@ -423,28 +423,6 @@ class Result(ABC):
         )
         return replace(cast(Any, self), question=question)  # type: ignore[no-any-return]
 
-    def log_mlflow(self, about: About | Mapping[str, Any] | None = None) -> str:
-        """Log the result to MLflow (extra ``mlflow``): to the run that is active, or to
-        one of its own.
-
-        What was asked becomes parameters; p-values and estimates of every condition
-        metrics; the seal and the digests of protocol, data and result tags; and
-        ``improvable/report.html`` and ``improvable/result.json`` artifacts.
-
-        Parameters
-        ----------
-        about : About or mapping, optional
-            As in `report`.
-
-        Returns
-        -------
-        str
-            The id of the run.
-        """
-        from improvable.report.mlflow import log_result
-
-        return log_result(self._told(about))
-
     def _repr_html_(self) -> str:
         from improvable.report.html import notebook_html
 
