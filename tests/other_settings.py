@@ -7,7 +7,6 @@ OTHER: dict[str, Any] = {
     "lower_is_better": True,
     "selection": "burden",
     "ask": "accuracy",
-    "no_worse": 0.1,
     "group": ["g", "h"],
     "groups": ["a", "b"],
     "cross": True,

@@ -36,7 +36,7 @@ SHAPES: list[dict[str, Any]] = [
     {"overall": "population", "protected": "b", "selection": "burden"},
     {"ask": "accuracy", "lower_is_better": True, "direction": "as stated"},
     {"ask": "fairness", "selection": "burden"},
-    {"no_worse": 0.02},
+    {"delta_accuracy": -0.02},
     {"candidate": "nobody", "form": "difference"},
     {"candidate": "now"},
 ]

@@ -580,7 +580,7 @@ HARD = (
             2,
             near_one(n, rate, margin, rho),
             better=near_one(n, rate, margin, rho, better=True),
-            claim=Claim(no_worse=margin, delta_accuracy=-margin),
+            claim=Claim(delta_accuracy=-margin),
         )
         for n, rate, margin, rho in MARGINS
     ),

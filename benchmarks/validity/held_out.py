@@ -144,7 +144,7 @@ def margin_of_selected(rows: int, rate: float, margin: float) -> Make:
 
 
 def no_worse(margin: float, form: str = "ratio") -> Claim:
-    return Claim(no_worse=margin, delta_accuracy=-margin, form=form)  # type: ignore[arg-type]
+    return Claim(delta_accuracy=-margin, form=form)  # type: ignore[arg-type]
 
 
 HELD_OUT = (

@@ -229,7 +229,7 @@ NULLS = (
         "margin of 5%",
         "accuracy of a, which loses 5%",
         both(Group(0.8, 0.02, 0.06), WINS),
-        claim=Claim(delta_accuracy=-0.05, no_worse=0.05),
+        claim=Claim(delta_accuracy=-0.05),
     ),
 )
 BETTER = (

@@ -196,7 +196,7 @@ CASES = (
         ((0.95, 0.9025), (0.70, 0.75)),
         600,
         few=0.1,
-        claim=Claim(delta_accuracy=-0.05, no_worse=0.05),
+        claim=Claim(delta_accuracy=-0.05),
     ),
     Case("skewed amounts", "gap", ((12.0, 12.5), (3.0, 5.0)), 2_000, "skewed"),
     Case(

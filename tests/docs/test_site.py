@@ -162,7 +162,7 @@ def results() -> Iterator[tuple[str, dict[str, Any]]]:
             "direction": "as stated",
         },
         "fairness alone": {"ask": "fairness"},
-        "a margin": {"no_worse": 0.02},
+        "a margin": {"delta_accuracy": -0.02},
         "overall": {"overall": {"a": 0.5, "b": 0.5}, "form": "difference"},
         "several utilities": {"fairness": ["selection_rate", "true_positive_rate"]},
     }

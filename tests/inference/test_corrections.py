@@ -304,7 +304,7 @@ def test_the_variance_at_the_null_is_that_of_the_nearest_weights() -> None:
 
 def test_a_margin_is_corrected_for_and_a_plain_claim_is_not() -> None:
     drawn = near_one(100, 0.98, 0.05)(np.random.default_rng(7))
-    margin = Claim(no_worse=0.05, delta_accuracy=-0.05)
+    margin = Claim(delta_accuracy=-0.05)
     evidence, why = corrected(drawn, margin)
     assert MARGIN in why
     assert MARGIN not in corrected(drawn)[1]

@@ -110,9 +110,7 @@ def test_clear_cases_have_clear_bounds() -> None:
     )
     assert fairness_bound(drawn_at([[0.7, 0.5], [0.5, 0.5]]), ask="fairness") == np.inf
     assert (
-        fairness_bound(
-            drawn_at([[0.7, 0.5], [0.5, 0.5]]), no_worse=0.5, delta_accuracy=-0.5
-        )
+        fairness_bound(drawn_at([[0.7, 0.5], [0.5, 0.5]]), delta_accuracy=-0.5)
         == np.inf
     )
     assert fairness_bound(drawn_at([[0.7, 0.75], [0.5, 0.6]], spread=0.3)) == np.inf, (

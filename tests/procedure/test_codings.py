@@ -225,7 +225,7 @@ def test_a_margin_asked_later_is_cautioned() -> None:
     plain = flat_compare(
         frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate"
     )
-    later = plain.with_claim(no_worse=0.05)
+    later = plain.with_claim(delta_accuracy=-0.05)
     assert "margin" in {one.kind for one in later.cautions}
     assert later.counts["p_plain"] is None
     at_once = flat_compare(
@@ -233,7 +233,7 @@ def test_a_margin_asked_later_is_cautioned() -> None:
         **asked,
         accuracy="true_positive_rate",
         fairness="true_positive_rate",
-        no_worse=0.05,
+        delta_accuracy=-0.05,
     )
     assert "margin" not in {one.kind for one in at_once.cautions}
     assert {one["why"] for one in at_once.counts["corrections"]} >= {"margin"}

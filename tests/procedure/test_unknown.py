@@ -212,7 +212,7 @@ def test_probable_groups_with_unknown_outcomes_in_every_output(tmp_path: Path) -
         "outcome": "y",
         "capacity": 0.4,
         "cluster": "household",
-        "claim": Claim(ask="accuracy", no_worse=0.2),
+        "claim": Claim(ask="accuracy", delta_accuracy=-0.2),
         "test": QUICK,
     }
     found = improvable.audit(rows, **how, read=Read(unknown_outcomes=0.01))
@@ -369,7 +369,7 @@ def test_where_nothing_is_unknown_nothing_changes() -> None:
 
 def test_where_nobody_new_is_selected_nothing_changes() -> None:
     rows = lender(700).with_columns(new=pl.col("new") * pl.col("old"))
-    for claim in (Claim(), Claim(no_worse=0.1)):
+    for claim in (Claim(), Claim(delta_accuracy=-0.1)):
         found = improvable.compare(
             rows,
             outcome="y",

@@ -22,7 +22,6 @@ FLAT: dict[str, Any] = {
     "lower_is_better": True,
     "ask": "accuracy",
     "delta_accuracy": {"a": 0.1, "b": 0.0},
-    "no_worse": 0.1,
     "delta_fairness": 0.2,
     "form": "difference",
     "gap": "absolute",
@@ -141,13 +140,13 @@ def test_an_audit_is_that_of_its_settings() -> None:
         min_group=10,
         repetitions=2,
         draws=300,
-        no_worse=0.05,
+        delta_accuracy=-0.05,
         drop_missing=True,
     )
     flat = run_audit(improvable.datasets.care_management(2_000, seed=1), settings)
     by_objects = audited(
         group=improvable.Groups("race", min_group=10),
-        claim=improvable.Claim(no_worse=0.05),
+        claim=improvable.Claim(delta_accuracy=-0.05),
         test=improvable.Test(repetitions=2, draws=300),
         read=improvable.Read(drop_missing=True),
     )
@@ -203,8 +202,8 @@ def test_what_the_data_mean_cannot_be_changed_without_them(name: str) -> None:
         (audited, {"draws": 500}, "`draws` is part of `test`: test=Test(draws=500)."),
         (
             audited,
-            {"no_worse": 0.1},
-            "`no_worse` is part of `claim`: claim=Claim(no_worse=0.1).",
+            {"delta_accuracy": 0.1},
+            "`delta_accuracy` is part of `claim`: claim=Claim(delta_accuracy=0.1).",
         ),
         (
             compared,

@@ -107,7 +107,7 @@ def test_words_follow_what_is_asked() -> None:
         "the candidate raises the accuracy of every group by at most SIZE."
     ]
     assert words(ask="fairness") == ["the candidate cuts the gap by at most SIZE."]
-    assert words(no_worse=0.02) == [
+    assert words(delta_accuracy=-0.02) == [
         (
             "the candidate cuts the gap by at most SIZE with the accuracy that the "
             "claim asks for."

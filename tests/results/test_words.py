@@ -35,7 +35,7 @@ def test_hypotheses_state_the_claim(case: Case) -> None:
     )
     result = compared(case, delta_accuracy={"a": 0.05, "b": -0.1}, delta_fairness=0.25)
     assert (
-        "more accurate by over 5% for a and less accurate by no more than 10% for b"
+        "more accurate by over 5% for a and no worse by more than 10% of accuracy for b"
         in result.null_hypothesis
     )
     assert "smaller by over 25%" in result.alternative_hypothesis

@@ -6,7 +6,7 @@ setting <- function(kind, given) {
 }
 
 #' The improvement to be shown.
-claim <- function(selection = NULL, lower_is_better = NULL, ask = NULL, delta_accuracy = NULL, no_worse = NULL,
+claim <- function(selection = NULL, lower_is_better = NULL, ask = NULL, delta_accuracy = NULL,
                   delta_fairness = NULL, form = NULL, gap = NULL, protected = NULL, overall = NULL) {
   setting("Claim", mget(names(formals())))
 }

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from improvable.results.storage import Provenance
     from improvable.trust.seal import Seal
 
-DECLARED = {*SETTINGS, *STATUS_QUO_KEYS} - {"challenge"}
+DECLARED = {*SETTINGS, *STATUS_QUO_KEYS, o.NO_WORSE} - {"challenge"}
 """Options that cannot be given beside a protocol, which declares all of this."""
 
 

@@ -7,6 +7,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import inf
 from typing import Annotated, Any
 
 import typer
@@ -178,7 +179,7 @@ Quiet = Annotated[bool, of_output("--quiet", help="Print the verdict line alone.
 
 # Settings as options. ----
 
-ASKED = "asked"
+ASKED, NO_WORSE = "asked", "no_worse"
 
 
 def with_settings(
@@ -200,13 +201,14 @@ def with_settings(
         @functools.wraps(function)
         def run(**given: Any) -> int:
             texts = {setting.name: given.pop(setting.name) for setting in taken}
-            return function(**given, **{ASKED: parsed(taken, texts)})
+            asked = apply_margin(parsed(taken, texts), given.pop(NO_WORSE))
+            return function(**given, **{ASKED: asked})
 
         parameters = [
             one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for parameter in inspect.signature(function).parameters.values()
             for one in (
-                [_option(one, required) for one in taken]
+                _with_margin([_option(one, required) for one in taken])
                 if parameter.name == ASKED
                 else [parameter]
             )
@@ -259,6 +261,34 @@ def _option(setting: o.Setting, required: bool) -> inspect.Parameter:
             kind.option if needed or default is not None else kind.option | None, option
         ],
     )
+
+
+def _with_margin(options: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Options with --no-worse behind the delta of which it is a spelling."""
+    names = [option.name for option in options]
+    place = names.index("delta_accuracy") + 1
+    words = "The same as a negative --delta-accuracy: 0.01 is no worse by more than 1%."
+    option = typer.Option("--no-worse", help=words, rich_help_panel=PANELS[o.CLAIM])
+    margin = inspect.Parameter(
+        NO_WORSE,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[float | None, option],
+    )
+    return [*options[:place], margin, *options[place:]]
+
+
+def apply_margin(asked: dict[str, Any], margin: float | None) -> dict[str, Any]:
+    """What is asked, with --no-worse as the negative delta that it is."""
+    if margin is None:
+        return asked
+    o.check_number("--no-worse", margin, 0, 1 if asked["form"] == "ratio" else inf)
+    if asked["delta_accuracy"] not in (0, -margin):
+        raise OptionError(
+            f"--no-worse of {margin:g} contradicts --delta-accuracy.",
+            "Give one of them: --no-worse is minus that delta.",
+        )
+    return {**asked, "delta_accuracy": -margin}
 
 
 def parsed(taken: list[o.Setting], given: Mapping[str, Any]) -> dict[str, Any]:

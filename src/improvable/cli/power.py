@@ -27,7 +27,6 @@ OF_ASSUMPTIONS = (
     "protected",
     "overall",
     "ask",
-    "no_worse",
     "scheme",
     "repetitions",
     "train_fraction",

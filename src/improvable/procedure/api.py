@@ -126,7 +126,7 @@ def audit(
         What accuracy and the gap are measured by; ``"calibration:cost"`` reads another
         outcome column. Of several, all must improve.
     claim : Claim, optional
-        The improvement to be shown: ``Claim(no_worse=0.01)``.
+        The improvement to be shown: ``Claim(delta_accuracy=0.01)``.
     test : Test, optional
         How it is tested: ``Test(draws=2_000, alpha=0.1)``.
     weight : str, optional

@@ -264,23 +264,21 @@ def easy_cautions(question: Question) -> list[Caution]:
     """A level at which chance alone rejects, a margin that allows any loss, a claim
     that grants what it denies.
     """
-    out, claim = {}, question.claim
+    claim = question.claim
+    out: dict[str, str] = {}
     if question.alpha > MAX_ALPHA:
         out["level"] = (
             f"the level is {question.alpha:g}: chance alone shows an improvement that "
             "often. 0.05 is usual."
         )
-    if claim.no_worse is not None and claim.no_worse > MAX_LOSS:
-        loss = (
-            f"{claim.no_worse:.0%} of its accuracy"
-            if claim.form == "ratio"
-            else f"{claim.no_worse:g} of accuracy"
-        )
-        out["margin"] = f"the margin lets every group lose {loss}."
-    elif (
-        claim.no_worse is None
-        and min(every_delta(claim.delta_accuracy), default=0.0) < 0
-    ):
+    margin = -min(every_delta(claim.delta_accuracy), default=0.0)
+    if margin > MAX_LOSS:
+        whose = "every" if isinstance(claim.delta_accuracy, float) else "a"
+        loss = f"{margin:g} of accuracy"
+        if claim.form == "ratio":
+            loss = f"{margin:.0%} of its accuracy"
+        out["margin"] = f"the margin lets {whose} group lose {loss}."
+    elif margin > 0:
         out["accuracy"] = (
             "a delta of accuracy is negative: what is shown allows a loss of accuracy."
         )

@@ -52,10 +52,8 @@ class Claim:
         Which of the conditions must hold (Definition 1).
     delta_accuracy : float or mapping
         How much more accurate: the same for all, one for each group, one for each
-        utility, or for each utility a mapping from group to float.
-    no_worse : float or None
-        The margin of a claim of non-inferiority, declared as such; `delta_accuracy` is
-        then minus this.
+        utility, or for each utility a mapping from group to float. A negative number is
+        a margin of non-inferiority: no worse by more than that.
     delta_fairness : float or mapping from utility to float
         By how much the gap must be smaller.
     form : {"ratio", "difference"}
@@ -94,12 +92,12 @@ class Claim:
     )
     ask: Ask = of_claim("What must improve: accuracy, fairness, or both.", "both")
     delta_accuracy: Delta = of_claim(
-        "How much more accurate: 0.05, or by group (white:0.02,black:0) or utility.",
+        (
+            "How much more accurate: 0.05, or by group (white:0.02,black:0) or "
+            "utility; -0.01 is no worse by more than 1%."
+        ),
         0.0,
         kind=DELTA,
-    )
-    no_worse: float | None = of_claim(
-        "Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy.", None
     )
     delta_fairness: GapDelta = of_claim(
         "By how much the gap must be smaller: 0.1 is a tenth; or by utility.",
@@ -214,25 +212,8 @@ def make_claim(
         ("selection", Selection),
     ):
         check_choice(name, getattr(claim, name), get_args(known))
-    delta, overall, no_worse = (
-        accuracy_delta(claim.delta_accuracy, accuracy),
-        claim.overall,
-        claim.no_worse,
-    )
-    if no_worse is not None:
-        check_number("no_worse", no_worse, 0, 1 if claim.form == "ratio" else np.inf)
-        if claim.ask == "fairness":
-            raise OptionError(
-                "`no_worse` is about accuracy, and only fairness is asked for.",
-                "Leave one of them out.",
-            )
-        if any(one not in (0, -no_worse) for one in every_delta(delta)):
-            contradiction = f"`no_worse` of {no_worse:g} contradicts `delta_accuracy`."
-            raise OptionError(
-                contradiction, "Give one of them: `no_worse` is minus that delta."
-            )
-        no_worse = float(no_worse)
-        delta = -no_worse
+    delta = accuracy_delta(claim.delta_accuracy, accuracy)
+    overall = claim.overall
     if isinstance(claim.delta_fairness, Mapping):
         _check_names(
             "delta_fairness", claim.delta_fairness, fairness, "fairness", complete=True
@@ -254,7 +235,6 @@ def make_claim(
         delta_accuracy=delta,
         delta_fairness=cast(GapDelta, _numbers("delta_fairness", claim.delta_fairness)),
         overall=overall,
-        no_worse=no_worse,
         lower_is_better=bool(claim.lower_is_better),
     )
 

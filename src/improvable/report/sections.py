@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from improvable.procedure.cautions import meaning
+from improvable.question.claim import every_delta
 from improvable.report.blocks import (
     Block,
     FactList,
@@ -215,15 +216,12 @@ def _size_asked(facts: Facts) -> str:
             )
         return percent(delta) if facts["form"] == "ratio" else f"{delta:.4g}"
 
-    margin = (
-        f" (a margin of {size(facts['no_worse'])}, declared beforehand)"
-        if facts["no_worse"] is not None
-        else ""
-    )
+    delta = facts["delta_accuracy"]
+    higher = f"higher by more than {size(delta)}"
+    if isinstance(delta, float) and delta < 0:
+        higher = f"no worse by more than {size(-delta)}"
     parts = {
-        "accuracy": (
-            f"accuracy higher by more than {size(facts['delta_accuracy'])}{margin}"
-        ),
+        "accuracy": f"accuracy {higher}",
         "fairness": f"gap smaller by more than {size(facts['delta_fairness'])}",
     }
     return "; ".join(
@@ -306,9 +304,8 @@ def _legal(facts: Facts) -> list[Block]:
     if facts["ask"] == "fairness":
         serves = "Nothing was asked of it: only the gap must be smaller."
     else:
-        higher = (
-            "no lower, up to the margin," if facts["no_worse"] is not None else "higher"
-        )
+        has_margin = min(every_delta(facts["delta_accuracy"])) < 0
+        higher = "no lower, up to the margin," if has_margin else "higher"
         where = "in every group" if facts["overall"] is None else "overall"
         serves = (
             f"An alternative counts as serving it only if accuracy is {higher} "

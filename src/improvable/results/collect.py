@@ -64,7 +64,6 @@ DELTAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 CLAIMED = (
     "ask",
     "delta_accuracy",
-    "no_worse",
     "delta_fairness",
     "form",
     "protected",

@@ -344,7 +344,6 @@ class Facts(TypedDict):
     fairness_utilities: list[UtilityFacts]
     ask: Annotated[str, ("both", "accuracy", "fairness")]
     delta_accuracy: float | dict[str, float | dict[str, float]]
-    no_worse: float | None
     delta_fairness: float | dict[str, float]
     form: Annotated[str, ("ratio", "difference")]
     gap_statistic: Annotated[str, ("signed", "absolute")]

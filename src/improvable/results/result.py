@@ -135,7 +135,7 @@ class Result(ABC):
         Parameters
         ----------
         **changes
-            Any of `delta_accuracy`, `no_worse`, `delta_fairness`, `form`, `gap`,
+            Any of `delta_accuracy`, `delta_fairness`, `form`, `gap`,
             `protected`, `overall`, `ask` and `alpha`, as in `audit` and `compare`; what
             is not named stays.
         """
@@ -147,11 +147,6 @@ class Result(ABC):
                     f"'{name}' cannot be changed without the data.",
                     nearest(name, [*settings, "alpha"]),
                 )
-        # A margin and its delta are one thing: whichever is changed, the other follows.
-        if "delta_accuracy" in changes:
-            settings["no_worse"] = None
-        elif "no_worse" in changes:
-            settings["delta_accuracy"] = 0.0
         labels = {
             name: [one.label for one in getattr(self.question, name)]
             for name in ("accuracy", "fairness")

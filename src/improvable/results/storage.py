@@ -44,7 +44,7 @@ from improvable.question.options import check_types, conforms
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
 
-FORMAT = 9
+FORMAT = 10
 VERSION = version("improvable")
 PACKAGES = (
     "improvable",

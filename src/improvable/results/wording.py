@@ -179,9 +179,6 @@ def seal_words(facts: Mapping[str, Any]) -> str:
 def claim_words(facts: Facts) -> str:
     """The claim after "an algorithm": what it is, or what holds with it."""
     conditions = claim_conditions(facts)
-    if facts["no_worse"] is not None:
-        than = " than under the status quo" if len(conditions) > 1 else ""
-        return f"with which {', and '.join(conditions)}{than}"
     joined = ", and " if any("," in one for one in conditions) else " and "
     return (
         f"that {joined.join(one.removeprefix('it ') for one in conditions)} than the "
@@ -200,27 +197,16 @@ def claim_conditions(facts: Facts) -> list[str]:
 
 
 def _accuracy_clause(facts: Facts) -> str:
-    """What the candidate is to be, each utility by itself where claims differ; or the
-    margin of non-inferiority.
-    """
+    """What the candidate is to be, each utility by itself where claims differ."""
     form, overall = facts["form"], facts["overall"]
-    if facts["no_worse"] is not None:
-        amount = _amount(facts["no_worse"], form)
-        if overall is None:
-            return (
-                f"no group loses more than {amount} of "
-                f"{'its ' if form == 'ratio' else ''}accuracy"
-            )
-        whose = (
-            "overall accuracy"
-            if overall == "population"
-            else "the weighted mean of the groups' accuracies"
-        )
-        return f"{whose} falls by no more than {amount}"
 
     def size(delta: float) -> str:
-        way = "more accurate by over" if delta > 0 else "less accurate by no more than"
-        return "more accurate" if delta == 0 else f"{way} {_amount(delta, form)}"
+        if delta == 0:
+            return "more accurate"
+        amount = _amount(delta, form)
+        if delta > 0:
+            return f"more accurate by over {amount}"
+        return f"no worse by more than {amount} of accuracy"
 
     def claim(deltas: float | Mapping[str, float]) -> str:
         by_group = (
@@ -252,9 +238,7 @@ def _accuracy_clause(facts: Facts) -> str:
 
 
 def _gap_clause(facts: Facts) -> str:
-    """What is claimed of the gap: "it has a smaller gap between groups" or, beside a
-    margin, a clause of its own.
-    """
+    """What is claimed of the gap: "it has a smaller gap between groups"."""
     deltas, protected = facts["delta_fairness"], facts["protected"]
     where = (
         f"to the disadvantage of {' and '.join(protected)}"
@@ -262,7 +246,7 @@ def _gap_clause(facts: Facts) -> str:
         else "between groups"
     )
     # There is one delta for all utilities, or one for each.
-    own, of_it = [], []
+    sizes = []
     for label, delta in (
         deltas.items() if isinstance(deltas, Mapping) else [("", deltas)]
     ):
@@ -271,15 +255,10 @@ def _gap_clause(facts: Facts) -> str:
             f"{'smaller by over' if delta > 0 else 'wider by no more than'} "
             f"{_amount(delta, facts['form'])}"
         )
-        own.append(f"the gap {place} is {'smaller' if delta == 0 else size}")
-        of_it.append(
+        sizes.append(
             f"a smaller gap {place}" if delta == 0 else f"a gap {place} {size}"
         )
-    return (
-        f"it has {' and '.join(of_it)}"
-        if facts["no_worse"] is None
-        else " and ".join(own)
-    )
+    return f"it has {' and '.join(sizes)}"
 
 
 def _amount(delta: float, form: str) -> str:
@@ -302,26 +281,15 @@ def null_hypothesis(facts: Facts) -> str:
             f"Compared with the status quo, the candidate fails {fails}: "
             f"{'; '.join(conditions)}."
         )
-    claim, found = (
-        claim_words(facts),
-        f"algorithm that the rule '{facts['rule']}' can find",
-    )
-    return (
-        f"No {found} {claim.removeprefix('that ')}."
-        if facts["no_worse"] is None
-        else f"There is no {found} {claim}."
-    )
+    claim = claim_words(facts).removeprefix("that ")
+    return f"No algorithm that the rule '{facts['rule']}' can find {claim}."
 
 
 def alternative_hypothesis(facts: Facts) -> str:
     claim = claim_words(facts)
     if facts["kind"] == "audit":
         return f"The rule '{facts['rule']}' can find an algorithm {claim}."
-    return (
-        "The candidate "
-        f"{claim.removeprefix('that ') if facts['no_worse'] is None else f'is one {claim}'}"  # noqa: E501
-        "."
-    )
+    return f"The candidate {claim.removeprefix('that ')}."
 
 
 def verdict(facts: Facts) -> str:

@@ -93,7 +93,7 @@ def test_times_have_one_fingerprint_however_they_are_written(tmp_path: Path) -> 
         ({"delta_fairness": 0.9}, "asks that the gap shrink by 90%"),
         ({"delta_accuracy": 0.9}, "asks that accuracy rise by 90%"),
         ({"alpha": 0.4}, "chance alone shows an improvement that often"),
-        ({"no_worse": 0.6}, "lets every group lose 60% of its accuracy"),
+        ({"delta_accuracy": -0.6}, "lets every group lose 60% of its accuracy"),
         ({"delta_accuracy": -0.3}, "allows a loss of accuracy"),
         ({"delta_fairness": -0.5}, "allows a wider gap"),
     ],

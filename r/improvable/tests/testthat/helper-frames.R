@@ -28,7 +28,7 @@ audit_lending <- function(data = lending(), ..., rule = "logistic") {
   audit(
     repaid ~ region, status_quo = ~approved, data = data, rule = rule, test = few,
     accuracy = "classification_rate", capacity = "status_quo", read = read_as(drop_missing = TRUE),
-    claim = claim(no_worse = 0.02), ...
+    claim = claim(delta_accuracy = -0.02), ...
   )
 }
 

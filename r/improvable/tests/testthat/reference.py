@@ -78,7 +78,7 @@ def results() -> dict[str, Any]:
             accuracy="classification_rate",
             capacity="status_quo",
             read=improvable.Read(drop_missing=True),
-            claim=improvable.Claim(no_worse=0.02),
+            claim=improvable.Claim(delta_accuracy=-0.02),
         ),
         "compared": improvable.compare(
             people,

@@ -16,7 +16,7 @@ test_that("value objects take what Python's take", {
 })
 
 test_that("value objects are plain values that print as code", {
-  expect_output(print(claim(no_worse = 0.01)), 'claim(no_worse = 0.01)', fixed = TRUE)
+  expect_output(print(claim(delta_accuracy = 0.01)), 'claim(delta_accuracy = 0.01)', fixed = TRUE)
   expect_output(print(threshold("score", capacity = 0.03)), 'threshold(score = "score", capacity = 0.03)', fixed = TRUE)
   expect_output(print(how_to_test(draws = 2000)), "how_to_test(draws = 2000)", fixed = TRUE)
 })

@@ -291,7 +291,7 @@ def power_from_assumptions(
     scheme, repetitions, train_fraction, alpha, wanted, simulations, seed
         As in `power_from_pilot`.
     **claim
-        delta_accuracy, delta_fairness, form, gap, protected, overall, ask and no_worse,
+        delta_accuracy, delta_fairness, form, gap, protected, overall and ask,
         as in `audit`.
 
     Examples
