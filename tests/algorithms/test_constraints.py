@@ -119,7 +119,7 @@ def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> 
         ),
         (
             {
-                "rule": "linear",
+                "rule": "aim",
                 "selection_gap": 0.1,
                 "capacity": None,
                 "status_quo": "score",

@@ -117,15 +117,11 @@ def refuse_unhonored(limits: Limits, rule: Any, rules: Mapping[str, Any]) -> Non
     """Refuse a rule that cannot honor an active constraint, naming those that can."""
     for name in limits.active:
         if name not in honors_of(rule):
-            able = [
-                other
-                for other, candidate in rules.items()
-                if name in honors_of(candidate)
-            ]
-            raise OptionError(
-                f"rule '{rule.name}' cannot honor {name}.",
-                f"Rules that can: {', '.join(able)}.",
-            )
+            able = [known for known in rules if name in honors_of(rules[known])]
+            hint = f"Rules that can: {', '.join(able)}."
+            if name == SELECTION_GAP:
+                hint += " Or ask for a smaller gap: `fairness='selection_rate'`."
+            raise OptionError(f"rule '{rule.name}' cannot honor {name}.", hint)
 
 
 def selection_rates(decision: FloatArray, sample: Sample) -> dict[str, float]:

@@ -48,7 +48,6 @@ TRUSTED = frozenset(
         "improvable.algorithms.models": "Encoder FittedModel LinearClassifier",
         "improvable.algorithms.rules.aim": "AimedScore",
         "improvable.algorithms.rules.lasso": "BoundedLinearRegression FoldedLasso",
-        "improvable.algorithms.rules.selection_gap": "GroupGuess PenalizedScore",
         "improvable.algorithms.rules.variations": "BlendedScore",
         "improvable.algorithms.unseen": "BothSelect LoweredScore",
         "polars.datatypes.classes": "Date Datetime",

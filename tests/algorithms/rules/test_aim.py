@@ -21,9 +21,11 @@ from improvable.algorithms.rules.aim import (
     AimRule,
     Learned,
     Problem,
+    RateDifferences,
     balance,
     learn,
     weigh,
+    weigh_within,
 )
 from improvable.algorithms.rules.predictive import predictive_rule
 from improvable.errors import OptionError
@@ -158,6 +160,7 @@ def true_problem(
         now=contributed,
         decisions=now,
         capacity=capacity,
+        rates=differences_of(members, weight),
     )
     shares = np.column_stack([1 - member, member])[x]
     mean = (other + difference * member)[x][:, None]
@@ -166,6 +169,14 @@ def true_problem(
     )
     lines = np.array([[-1.0, 2.0], [0.0, 0.0], [1.0, -1.0], [0.0, 0.0]])
     return problem, Learned(score, lines, mean, shares), x
+
+
+def differences_of(members: FloatArray, weight: FloatArray) -> RateDifferences:
+    """How the rates of two groups differ, in both directions."""
+    sizes = weight @ members
+    one_row = weight.max() / sizes.min()
+    slopes = np.array([[1, -1], [-1, 1]]) / sizes
+    return RateDifferences(slopes, np.array([one_row, one_row]))
 
 
 def flat_design() -> dict[str, Any]:
@@ -239,6 +250,69 @@ def test_with_many_cells_the_best_that_any_mixture_can_do_is_reached(
         constants = here.margins / here.errors - (problem.weights * decided) @ gains
         _, bound = balance(gains, constants, problem.weights, problem.select)
         assert bound - 0.03 * max(1.0, bound) <= here.value <= bound + 1e-6
+
+
+@pytest.mark.parametrize("capacity", [None, 0.4])
+@pytest.mark.parametrize(("share_of_gap", "lost"), [(0.2, 0.25), (0.6, 0.05)])
+def test_with_many_cells_the_best_within_a_bound_on_rates_is_reached(
+    capacity: float | None, share_of_gap: float, lost: float
+) -> None:
+    """Beside a linear program over every decision about cells, mixed ones included.
+
+    The tighter bound is half of what one row may move rates by, so that more is lost.
+    """
+    for seed in range(4):
+        problem, learned, x = true_problem(
+            np.random.default_rng(seed), capacity, cells=1_000
+        )
+        free = weigh(problem, learned, None)
+        bound = share_of_gap * free.difference
+        assert free.difference > 0.001
+        aimed = weigh_within(bound, problem, learned, None)
+        assert aimed.difference <= bound
+        decided = problem.select(learned.scores(aimed.worth))
+        selected = np.bincount(
+            problem.members.argmax(axis=1), problem.weights * decided
+        )
+        rates = selected / (problem.weights @ problem.members)
+        assert abs(rates[0] - rates[1]) == pytest.approx(aimed.difference, abs=1e-12)
+        ideal = best_within(problem, learned, x, decided, bound)
+        value = problem.at(decided).value
+        assert ideal - lost <= value <= ideal + 1e-6
+
+
+def best_within(
+    problem: Problem, learned: Learned, x: IntArray, decided: FloatArray, bound: float
+) -> float:
+    """The largest value of any decision about cells whose rates differ by at most a
+    bound, to first order at a decision.
+    """
+    here = problem.at(decided)
+    cells = int(x.max()) + 1
+    scaled = here.slopes / here.errors[:, None, None, None]
+    by_row = learned.expected().reshape(len(x), -1) @ scaled.reshape(len(scaled), -1).T
+    gains = np.zeros((cells, len(scaled)))
+    np.add.at(gains, x, by_row * problem.weights[:, None])
+    constants = here.margins / here.errors - (problem.weights * decided) @ by_row
+    members = problem.members * problem.weights[:, None]
+    rates = np.zeros((cells, 2))
+    np.add.at(rates, x, members / members.sum(axis=0))
+    apart = rates[:, 0] - rates[:, 1]
+    # one variable more: the smallest margin
+    conditions = np.column_stack([-gains.T, np.ones(len(scaled))])
+    limits = np.column_stack([np.array([apart, -apart]), np.zeros(2)])
+    above, most = [conditions, limits], [constants, np.full(2, bound)]
+    if problem.capacity is not None:
+        sizes = np.bincount(x, problem.weights)
+        above.append(np.append(sizes, 0.0)[None])
+        most.append(np.array([problem.capacity * sizes.sum()]))
+    found = linprog(
+        -np.append(aim.MEAN * gains.mean(axis=1), 1 - aim.MEAN),
+        A_ub=np.concatenate(above),
+        b_ub=np.concatenate(most),
+        bounds=[(0, 1)] * cells + [(None, None)],
+    )
+    return float(aim.MEAN * constants.mean() - found.fun)
 
 
 @pytest.mark.parametrize(

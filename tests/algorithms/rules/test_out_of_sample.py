@@ -279,14 +279,11 @@ def test_ties_of_one_model_become_ties_of_the_other() -> None:
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"selection_gap": 0.9}])
 @pytest.mark.parametrize(
     ("rule", "final"), [("forest:100", RandomForestRegressor), ("lasso", FoldedLasso)]
 )
-def test_a_candidate_keeps_nothing_of_its_training_rows(
-    rule: str, final: type, options: dict[str, Any]
-) -> None:
-    training, status_quo = learned(people(300, 4, 1), rule, 0.2, **options)
+def test_a_candidate_keeps_nothing_of_its_training_rows(rule: str, final: type) -> None:
+    training, status_quo = learned(people(300, 4, 1), rule, 0.2)
     model = run_rule(as_rule(rule), training, status_quo).algorithm.scorer
     estimator = final_step(model.estimator)
     assert isinstance(estimator, final)

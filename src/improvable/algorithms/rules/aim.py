@@ -27,6 +27,11 @@ at the same x, is taken to be constant (Robinson, 1988): to learn 1_g y for each
 by itself has far more noise. The sum of these over all groups is q, so that equal
 weights are plain prediction.
 
+*A bound on selection rates.* Where rates of groups g and h may differ by at most b, the
+limit b - (rate of g - rate of h) is a line in decisions too, and E[1_g | x] is learned
+already. So it is one more line of the dual, in units of one row: a limit that is broken
+by a row is worse than any condition, and one that holds weighs nothing.
+
 *The last step.* Candidates between plain prediction and the weights found are compared
 by the actual contributions of out-of-fold rows; the nearest to prediction within
 `SLACK` standard errors of the best is taken.
@@ -34,11 +39,13 @@ by the actual contributions of out-of-fold rows; the nearest to prediction withi
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from improvable._typing import FloatArray, IntArray
+from improvable.algorithms.constraints import SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import Encoder, FittedModel, as_numeric, steady
 from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training
@@ -63,6 +70,7 @@ from improvable.question.claim import Claim
 # share of weight on the mean margin: of candidates with the same smallest one, the more
 # accurate is better
 MEAN = 0.05
+TIGHTENINGS = 5  # of a bound that is missed on out-of-fold rows
 ROUNDS = 8  # of starting from the candidate found before
 CUTS = 200  # weights tried in one round; a few dozen are usual
 CLOSE = 1e-6  # of the best smallest margin, in standard errors: then a round ends
@@ -92,11 +100,16 @@ class AimRule:
 
     @property
     def honors(self) -> frozenset[str]:
-        return self.learner.honors
+        return self.learner.honors | {SELECTION_GAP}
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
-        if training.numeric_decisions or training.constraints.selection_gap is not None:
-            # prices and bounds on rates leave nothing to aim with
+        if training.numeric_decisions:
+            if training.constraints.selection_gap is not None:
+                raise RuleError(
+                    "a selection gap needs decisions of 0 and 1.",
+                    "Leave it out where prices are set.",
+                )
+            # prices leave nothing to aim with
             return self.learner.select(training, status_quo)
         problem = Problem.of(training, status_quo)
         rows, encoder = (training, None) if self.learner.raw else training.as_numbers()
@@ -106,11 +119,11 @@ class AimRule:
         # a prediction selects from one half up, and one of amounts nobody in particular
         if problem.capacity is None:
             plain[:, 0] = -0.5
-        aimed = weigh(
-            problem,
-            learned,
-            plain if problem.capacity is not None or training.binary_target else None,
-        )
+        decides = problem.capacity is not None or training.binary_target
+        bound = training.constraints.selection_gap
+        aimed = weigh(problem, learned, plain if decides else None)
+        if bound is not None and aimed.difference > bound:
+            aimed = weigh_within(bound, problem, learned, plain if decides else None)
         score = replace(learned.score, worth=aimed.worth)
         honest = keep_twins(score.score(rows.rows), learned.scores(aimed.worth), rows)
         score = replace(score, features=training.features, encoder=encoder)
@@ -118,6 +131,10 @@ class AimRule:
             "aim": {"weights": aimed.weights, "promised": aimed.promised},
             "learner": learned.learner,
         }
+        if bound is not None:
+            notes["selection_gap"] = {"asked": bound, "on_folds": aimed.difference}
+            if aimed.difference > bound:
+                return Selection(None, notes)
         if problem.capacity is None:
             return Selection(ThresholdedScore(score, 0.0), notes)
         return Selection(Threshold(score, problem.capacity, lambda: honest), notes)
@@ -138,21 +155,51 @@ class Linear:
     margins: FloatArray  # (C,)
     slopes: FloatArray  # (C, S, M, 2): of the candidate's contributions
     errors: FloatArray  # (C,): standard errors of the margins
+    limits: FloatArray  # (L,): what is left of each limit, in its unit
+    difference: float  # the largest difference of selection rates
 
     @property
     def value(self) -> float:
-        return value_of(self.margins / self.errors)
+        return value_of(self.margins / self.errors, self.limits)
 
 
-def value_of(margins: FloatArray) -> float:
-    """What is maximized: the smallest margin in standard errors, and a little of their
-    mean.
+def value_of(margins: FloatArray, limits: FloatArray) -> float:
+    """What is maximized: the smallest margin in standard errors, or what is left of a
+    limit where that is less; and a little of the margins' mean.
     """
-    return (
-        float((1 - MEAN) * margins.min() + MEAN * margins.mean())
-        if np.isfinite(margins).all()
-        else -np.inf
-    )
+    if not np.isfinite(margins).all():
+        return -np.inf
+    smallest = min(margins.min(), limits.min(initial=np.inf))
+    return float((1 - MEAN) * smallest + MEAN * margins.mean())
+
+
+@dataclass(frozen=True)
+class RateDifferences:
+    """Differences of selection rates, one for each ordered pair of groups of an
+    attribute; none where they have no bound.
+    """
+
+    # (L, S): by how much a selected row of each stratum moves each difference
+    slopes: FloatArray
+    units: FloatArray  # (L,): by how much one row may move it
+
+    @staticmethod
+    def of(training: Training, weights: FloatArray, strata: int) -> "RateDifferences":
+        slopes = [np.empty((0, strata))]
+        if training.constraints.selection_gap is not None:
+            grouping = training.sample.grouping
+            sizes = np.bincount(grouping.codes, weights=weights, minlength=strata)
+            for attribute in grouping.attributes:
+                levels = np.arange(len(attribute.levels))
+                inside = (attribute.member == levels[:, None]).astype(np.float64)
+                rates = inside / np.einsum("gs,s->g", inside, sizes)[:, None]
+                slopes += [rates[[g]] - rates[[h]] for g, h in permutations(levels, 2)]
+        every = np.concatenate(slopes)
+        return RateDifferences(every, weights.max() * np.abs(every).max(axis=1))
+
+    def at(self, selected: FloatArray) -> FloatArray:
+        """The differences where strata have these weights of selected rows, (L,)."""
+        return np.asarray(np.einsum("ls,s->l", self.slopes, selected))
 
 
 @dataclass(frozen=True)
@@ -174,6 +221,8 @@ class Problem:
     now: FloatArray  # (n, M, 2): what it contributes as the status quo decides
     decisions: FloatArray  # (n,): the status quo's
     capacity: float | None
+    rates: RateDifferences
+    bound: float | None = None  # on every difference of selection rates; None: no limit
 
     @staticmethod
     def of(training: Training, status_quo: Algorithm) -> "Problem":
@@ -216,6 +265,7 @@ class Problem:
             now=now,
             decisions=before,
             capacity=training.constraints.capacity,
+            rates=RateDifferences.of(training, weights, members.shape[1]),
         )
 
     def at(self, decisions: FloatArray) -> Linear:
@@ -256,7 +306,14 @@ class Problem:
             tuple(one.name for one in every),
         )
         mine = np.einsum("ctmp,st->csmp", slopes[:, :, :, CANDIDATE], self.certain)
-        return Linear(names, margins, mine, np.sqrt(np.maximum(variance, least)))
+        errors = np.sqrt(np.maximum(variance, least))
+        selected = np.einsum("ns,n->s", self.members, self.weights * decisions)
+        differences = self.rates.at(selected)
+        limits = np.empty(0)
+        if self.bound is not None:
+            limits = (self.bound - differences) / self.rates.units
+        largest = float(differences.max(initial=0.0))
+        return Linear(names, margins, mine, errors, limits, largest)
 
     def select(self, scores: FloatArray) -> FloatArray:
         """Select the highest scores up to the capacity, of rows that tie a share;
@@ -384,6 +441,11 @@ def learn(problem: Problem, training: Training, rule: AimRule) -> Learned:
         raise RuleError(what, "Use a predictive rule with monotone features.")
     # Only the outcome may move with a monotone feature, so that the score does.
     free = tuple(name for name in training.features if name not in monotone)
+    if not free:
+        raise RuleError(
+            "every feature is monotone, so that none is left to tell groups apart.",
+            "Give a feature that is not monotone, or use a rule such as 'lasso'.",
+        )
     blind = replace(
         training, features=free, constraints=replace(training.constraints, monotone={})
     )
@@ -493,6 +555,7 @@ class Aimed:
     weights: dict[str, float]
     # the margin of each condition on out-of-fold rows; None where undefined
     promised: dict[str, float | None]
+    difference: float  # the largest of selection rates on out-of-fold rows
 
 
 def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed:
@@ -501,65 +564,122 @@ def weigh(problem: Problem, learned: Learned, plain: FloatArray | None) -> Aimed
     `plain` is the worth, (S, 1 + J), at which a score is the prediction itself; None
     where that decides nothing.
     """
+    names, worth = find_worth(problem, learned)
+    parts = {
+        name: worth[np.array(names) == name].sum(axis=0)
+        for name in dict.fromkeys(names)
+    }
+    aimed = _standard(learned, np.sum([*parts.values()], axis=0))
+    if plain is None:
+        steps, path = PATH[-1:], [aimed]
+    else:
+        start = _standard(learned, plain)
+        steps, path = PATH, [(1 - step) * start + step * aimed for step in PATH]
+    reached = [problem.at(problem.select(learned.scores(point))) for point in path]
+    values = np.array([point.value for point in reached])
+    place = int(np.argmax(values >= values.max() - SLACK))
+    return Aimed(
+        worth=path[place],
+        weights=name_weights(learned, parts, float(steps[place])),
+        promised=name_margins(reached[place]),
+        difference=reached[place].difference,
+    )
+
+
+def weigh_within(
+    bound: float, problem: Problem, learned: Learned, plain: FloatArray | None
+) -> Aimed:
+    """Weigh the conditions where selection rates may differ by at most a bound.
+
+    What rows are expected to do is not what they do, so a bound that is missed on
+    out-of-fold rows is drawn tighter by what was missed.
+    """
+    tighter = bound
+    for _ in range(TIGHTENINGS):
+        aimed = weigh(replace(problem, bound=tighter), learned, plain)
+        if aimed.difference <= bound:
+            break
+        tighter -= 1.5 * (aimed.difference - bound)
+    return aimed
+
+
+def find_worth(
+    problem: Problem, learned: Learned
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Each condition and limit, weighted: their names, and the worth of selecting a row
+    by each, (C + L, S, 1 + J).
+    """
     expected = learned.expected().reshape(len(problem.weights), -1)
+    worth_of_limits = limit_worth(problem, learned.lines.shape[1])
+    of_limits = np.einsum("ns,ls->nl", learned.shares, worth_of_limits[:, :, 0])
     decided, here = problem.decisions, problem.at(problem.decisions)
-    best: tuple[float, FloatArray, FloatArray] | None = None
-    for _ in range(ROUNDS):
+    highest, best = -np.inf, np.empty(0)
+    for attempt in range(ROUNDS):
         # In standard errors, T_c(d) = constant_c + sum_i weight_i gains_ci d_i: actual
         # at `decided`, expected beyond.
         scaled = here.slopes / here.errors[:, None, None, None]
-        gains = np.einsum("nk,ck->nc", expected, scaled.reshape(len(scaled), -1))
-        constants = here.margins / here.errors - np.einsum(
-            "nc,n->c", gains, problem.weights * decided
+        of_conditions = np.einsum(
+            "nk,ck->nc", expected, scaled.reshape(len(scaled), -1)
         )
+        gains = np.column_stack([of_conditions, of_limits])
+        actual = np.append(here.margins / here.errors, here.limits)
+        constants = actual - np.einsum("nc,n->c", gains, problem.weights * decided)
         weights, _ = balance(
-            gains, np.nan_to_num(constants), problem.weights, problem.select
+            gains,
+            np.nan_to_num(constants),
+            problem.weights,
+            problem.select,
+            limits=len(here.limits),
         )
-        worth = np.einsum(
-            "csk,kj->csj", scaled.reshape(*scaled.shape[:2], -1), learned.lines
+        worth = np.concatenate(
+            [
+                np.einsum(
+                    "csk,kj->csj", scaled.reshape(*scaled.shape[:2], -1), learned.lines
+                ),
+                worth_of_limits,
+            ]
         )
-        before, decided = (
-            decided,
-            problem.select(learned.scores(np.einsum("c,csj->sj", weights, worth))),
-        )
-        if best is not None and np.array_equal(before, decided):
+        found = problem.select(learned.scores(np.einsum("c,csj->sj", weights, worth)))
+        if attempt > 0 and np.array_equal(found, decided):
             break
-        here = problem.at(decided)
-        if best is None or here.value > best[0]:
-            best = here.value, weights, worth
-    assert best is not None
-    _, weights, worth = best
-    names = here.names
-    parts = {
-        one: np.einsum("c,csj->sj", weights * (np.array(names) == one), worth)
-        for one in names
-    }
-    found = np.sum([*parts.values()], axis=0)
-    ends = [
-        _standard(learned, one)
-        for one in ([found] if plain is None else [plain, found])
-    ]
-    path = [
-        (1 - step) * ends[0] + step * ends[-1]
-        for step in (PATH if len(ends) > 1 else PATH[-1:])
-    ]
-    reached = [problem.at(problem.select(learned.scores(one))) for one in path]
-    values = np.array([one.value for one in reached])
-    place = int(np.argmax(values >= values.max() - SLACK))
-    share = float(PATH[place]) if len(ends) > 1 else 1.0
-    # Two directions of one gap may cancel, so that a condition's weight is how far it
-    # moves scores apart.
+        decided, here = found, problem.at(found)
+        if attempt == 0 or here.value > highest:
+            highest, best = here.value, weights[:, None, None] * worth
+    return here.names + (SELECTION_GAP,) * len(here.limits), best
+
+
+def limit_worth(problem: Problem, columns: int) -> FloatArray:
+    """What selecting a row is worth to each limit: a constant of its stratum,
+    (L, S, 1 + J).
+    """
+    rates = problem.rates
+    limits = 0 if problem.bound is None else len(rates.units)
+    worth = np.zeros((limits, rates.slopes.shape[1], columns))
+    worth[:, :, 0] = -rates.slopes[:limits] / rates.units[:limits, None]
+    return worth
+
+
+def name_weights(
+    learned: Learned, parts: dict[str, FloatArray], step: float
+) -> dict[str, float]:
+    """The weight of plain prediction and of each condition in what decides.
+
+    Two directions of one gap may cancel, so that a condition's weight is how far it
+    moves scores apart.
+    """
     sizes = {name: float(learned.scores(part).std()) for name, part in parts.items()}
     whole = sum(sizes.values()) or 1.0
-    shares = {"prediction": 1 - share} | {
-        name: share * size / whole for name, size in sizes.items()
-    }
-    least = {
-        name: float(reached[place].margins[np.array(names) == name].min())
-        for name in sizes
-    }
-    promised = {name: one if np.isfinite(one) else None for name, one in least.items()}
-    return Aimed(path[place], shares, promised)
+    weights = {name: step * size / whole for name, size in sizes.items()}
+    return {"prediction": 1 - step} | weights
+
+
+def name_margins(reached: Linear) -> dict[str, float | None]:
+    """The smallest margin of each condition; None where one is undefined."""
+    margins: dict[str, float | None] = {}
+    for name in reached.names:
+        smallest = reached.margins[np.array(reached.names) == name].min()
+        margins[name] = float(smallest) if np.isfinite(smallest) else None
+    return margins
 
 
 def _standard(learned: Learned, worth: FloatArray) -> FloatArray:
@@ -572,6 +692,7 @@ def balance(
     constants: FloatArray,
     weights: FloatArray,
     select: Callable[[FloatArray], FloatArray],
+    limits: int = 0,
 ) -> tuple[FloatArray, float]:
     """The weights l at which the best decision's sum of l_c T_c is smallest, and that
     sum: the dual, by cutting planes.
@@ -579,28 +700,30 @@ def balance(
     Every decision d bounds the dual function from below by the line sum_c l_c T_c(d),
     which touches it where d is best. So the upper envelope of the lines known so far
     says where to look next (Kelley, 1960). Each weight is at least `MEAN` over their
-    number, which puts as much on the mean of all margins. Where rows tie, the best is a
-    mixture of decisions; so the weights returned are those among all tried whose own
-    decision has the largest value.
+    number, which puts as much on the mean of all margins; the last `limits` of them are
+    no part of that mean. Where rows tie, the best is a mixture of decisions; so the
+    weights returned are those among all tried whose own decision has the largest value.
     """
     from highspy import Highs
 
-    count, least = len(constants), MEAN / len(constants)
-    here, lines = np.full(count, 1 / count), list[FloatArray]()
+    count, claimed = len(constants), len(constants) - limits
+    least = np.append(np.full(claimed, MEAN / claimed), np.zeros(limits))
+    here = np.append(np.full(claimed, 1 / claimed), np.zeros(limits))
+    lines = list[FloatArray]()
     best, highest, value = here, -np.inf, np.inf
     # The envelope as a program over weights and its own height, which keeps what it
     # knows from line to line.
     envelope = Highs()  # type: ignore[no-untyped-call]
     envelope.silent()
     envelope.setOptionValue("presolve", "off")
-    for low, cost in [(least, 0.0)] * count + [(-np.inf, 1.0)]:
+    for low, cost in [*((low, 0.0) for low in least), (-np.inf, 1.0)]:
         envelope.addCol(cost, low, np.inf, 0, np.empty(0, dtype=np.int32), np.empty(0))
     envelope.addRow(1.0, 1.0, count, np.arange(count), np.ones(count))
     for _ in range(CUTS):
         chosen = select(np.einsum("nc,c->n", gains, here))
         lines.append(constants + np.einsum("n,nc->c", weights * chosen, gains))
         value = min(value, float(here @ lines[-1]))
-        if (own := value_of(lines[-1])) > highest:
+        if (own := value_of(lines[-1][:claimed], lines[-1][claimed:])) > highest:
             best, highest = here, own
         envelope.addRow(
             -np.inf, 0.0, count + 1, np.arange(count + 1), np.append(lines[-1], -1.0)

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from improvable._typing import FloatArray, IntArray
-from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
+from improvable.algorithms.constraints import CAPACITY, MONOTONE
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel, named_columns
 from improvable.algorithms.rules import out_of_sample
-from improvable.algorithms.rules.base import Family, Selection, Training
-from improvable.algorithms.rules.selection_gap import bound_selection_gap
+from improvable.algorithms.rules.base import Family, Training
 from improvable.algorithms.thresholds import Threshold, ThresholdedScore
 from improvable.errors import RuleError
 
@@ -30,8 +29,7 @@ class PredictiveRule:
     quantile of the scores that the training rows would have as new rows
     (`honest_scores`). Without one, a classifier's own decision stands, and a regression
     of a 0/1 target selects predictions above one half. Where decisions are numbers
-    (prices), the prediction is the decision. A bound on the selection gap is met by
-    `bound_selection_gap`.
+    (prices), the prediction is the decision.
 
     `estimator` is called with whether the target is 0/1 and with the signs of monotone
     features (None without any), and gives an unfitted estimator.
@@ -40,7 +38,7 @@ class PredictiveRule:
     name: str
     estimator: Callable[[bool, IntArray | None], Any]
     # the constraints that it respects
-    honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})
+    honors: frozenset[str] = frozenset({CAPACITY})
     ours: bool = False  # whether the estimator is one of this module's
     # whether the estimator gets a data frame with the columns as they are, not a matrix
     # of numbers
@@ -48,16 +46,8 @@ class PredictiveRule:
 
     def select(
         self, training: Training, status_quo: Algorithm
-    ) -> Algorithm | Threshold | Selection:
+    ) -> Algorithm | Threshold:
         capacity = training.constraints.capacity
-        if training.constraints.selection_gap is not None:
-            if training.numeric_decisions:
-                raise RuleError(
-                    "a selection gap needs decisions of 0 and 1.",
-                    "Leave it out where prices are set.",
-                )
-            above = None if capacity is not None else self._cutoff(training)
-            return bound_selection_gap(training, self.fit, above)
         fitted = self.fit(training)
         if training.numeric_decisions:
             return fitted
@@ -135,10 +125,7 @@ class PredictiveRule:
         model.set_params(
             **{name: int(state) for name, state in zip(unseeded, states, strict=False)}
         )
-        cutoff_follows = (
-            training.constraints.capacity is not None
-            and training.constraints.selection_gap is None
-        )
+        cutoff_follows = training.constraints.capacity is not None
         if cutoff_follows and out_of_sample.may_keep_out_of_bag(model):
             model.set_params(oob_score=True)
         target: Any = training.target
@@ -213,9 +200,7 @@ def predictive_rule(kind: str, setting: str = "") -> PredictiveRule:
     amount = int(setting or TREES) if kind == "forest" else float(setting or 0)
     if kind == "forest" and amount < 1:
         raise ValueError("a forest has trees")
-    honors = {CAPACITY, SELECTION_GAP} | (
-        {MONOTONE} if kind not in ("logistic", "ridge") else set()
-    )
+    honors = {CAPACITY} if kind in ("logistic", "ridge") else {CAPACITY, MONOTONE}
     name = f"{kind}:{setting}" if setting else kind
     return PredictiveRule(
         name, partial(_estimator, kind, amount), frozenset(honors), ours=True

@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 
 from improvable._typing import FloatArray
-from improvable.algorithms.constraints import (
-    CAPACITY,
-    SELECTION_GAP,
-    honors_of,
-)
+from improvable.algorithms.constraints import CAPACITY, honors_of
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import FittedModel
 from improvable.algorithms.rules import base
@@ -23,7 +19,6 @@ from improvable.algorithms.rules.base import (
     rule_after_colon,
 )
 from improvable.algorithms.rules.predictive import PredictiveRule
-from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore
 from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
@@ -90,12 +85,10 @@ class Blend:
     def name(self) -> str:
         return f"blend:{self.weight:g}:{self.rule.name}"
 
-    honors = frozenset({CAPACITY, SELECTION_GAP})
+    honors = frozenset({CAPACITY})
     reads_status_quo = True
 
-    def select(
-        self, training: Training, status_quo: Algorithm
-    ) -> Threshold | Selection:
+    def select(self, training: Training, status_quo: Algorithm) -> Threshold:
         if (
             not isinstance(status_quo, ThresholdedScore)
             or training.constraints.capacity is None
@@ -106,10 +99,6 @@ class Blend:
             )
             raise RuleError(what, "Give the status quo as a score with a capacity.")
         now, capacity = status_quo.scorer, training.constraints.capacity
-        if training.constraints.selection_gap is not None:
-            return bound_selection_gap(
-                training, lambda rows: self._blended(rows, now)[0], None
-            )
         score, model = self._blended(training, now)
 
         def honest() -> FloatArray:
