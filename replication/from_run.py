@@ -413,7 +413,7 @@ def _deltas(audit: Audit, deltas: Sequence[float] | None) -> list[float]:
         for delta in deltas:
             check_number("delta_fairness", delta, -np.inf, np.inf)
         return [float(delta) for delta in deltas]
-    asked = claim.gap_delta(audit.question.fairness[0].label)
+    asked = claim.delta_fairness
     if claim.form == "difference" and asked != 0:
         raise OptionError(
             "the audit's delta of the gap is an amount.",

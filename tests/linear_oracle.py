@@ -145,7 +145,6 @@ def exceeding(
 ) -> list[float]:
     """By how much each component exceeds its claim."""
     claim, names = problem.claim, problem.levels
-    labels = [measure.label for measure in problem.measures]
     out = []
     for k in problem.accuracy:
         if claim.overall is None:
@@ -153,27 +152,27 @@ def exceeding(
                 (
                     problem.status_quo[g, k],
                     utility[g, k],
-                    claim.delta_of(names[g], labels[k]),
+                    claim.delta_of(names[g]),
                 )
                 for g in range(len(names))
             ]
         elif claim.overall == "population":
             before = ratio(problem.status_quo_rows[:, k] * problem.count[:, None])
             u, w = sums[:, k].sum(axis=0)
-            compared = [(before, u / w, claim.delta_of("everyone", labels[k]))]
+            compared = [(before, u / w, claim.delta_of("everyone"))]
         else:
             share = [claim.overall[name] for name in names]
             before, after = (
                 np.average(part[:, k], weights=share)
                 for part in (problem.status_quo, utility)
             )
-            compared = [(before, after, claim.delta_of("everyone", labels[k]))]
+            compared = [(before, after, claim.delta_of("everyone"))]
         for before, after, delta in compared:
             asked = (1 + delta) * before if claim.form == "ratio" else before + delta
             out.append(float(after - asked))
     for k in problem.fairness:
         gap = gap_of(problem, problem.status_quo[:, k], k, signed=True)
-        delta = claim.gap_delta(labels[k])
+        delta = claim.delta_fairness
         asked = (1 - delta) * gap if claim.form == "ratio" else gap - delta
         out += [
             float(asked - difference)
@@ -226,29 +225,6 @@ def brute_force(problem: LinearProblem, objective: str) -> float:
     if len(values) == 0:
         return np.nan
     return float(values.min() if objective == "fairest" else values.max())
-
-
-def random_deltas(
-    rng: np.random.Generator, form: str, labels: tuple[str, ...]
-) -> Claim:
-    """Deltas of their own for each utility: of the first one for each group, of the
-    others one.
-    """
-    accuracy, fairness = DELTAS[form]
-    each: dict[str, float | dict[str, float]] = {
-        label: float(rng.uniform(*accuracy)) for label in labels[1:]
-    }
-    each[labels[0]] = {group: float(rng.uniform(*accuracy)) for group in "01"}
-    return make_claim(
-        delta_accuracy=each,
-        delta_fairness={label: float(rng.uniform(*fairness)) for label in labels},
-        form=form,
-        gap="signed",
-        protected=None,
-        overall=None,
-        accuracy=labels,
-        fairness=labels,
-    )
 
 
 def random_claim(rng: np.random.Generator, form: str, kind: str) -> Claim:

@@ -73,10 +73,6 @@ SCHEMAS: dict[checks.Kind, dict[str, Any]] = {
     checks.SHARES: NUMBERS,
     checks.DELTA: {
         "type": ["number", "object"],
-        "additionalProperties": {"anyOf": [{"type": "number"}, NUMBERS]},
-    },
-    checks.GAP_DELTA: {
-        "type": ["number", "object"],
         "additionalProperties": {"type": "number"},
     },
     checks.WEIGHTS: {"anyOf": [{"const": checks.POPULATION}, NUMBERS]},

@@ -76,9 +76,9 @@ def naive_p_fairness(evidence: Evidence, claim: Claim) -> float:
         <= reach * np.std(gap(drawn, widest, 0) - gap(drawn, pair, 0)) + 1e-9
     ]
     share, amount = (
-        (1 - claim.gap_delta(""), 0.0)
+        (1 - claim.delta_fairness, 0.0)
         if claim.form == "ratio"
-        else (1.0, claim.gap_delta(""))
+        else (1.0, claim.delta_fairness)
     )
     found = []
     for new in pairs if protected is None else [*pairs, (protected, protected)]:

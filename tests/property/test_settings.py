@@ -38,14 +38,7 @@ VALUES: dict[checks.Kind, st.SearchStrategy[Any]] = {
     checks.LABELS: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
     checks.COLUMNS_OF: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
     checks.SHARES: st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
-    checks.DELTA: NUMBER
-    | st.dictionaries(
-        NAME,
-        NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=2),
-        min_size=1,
-        max_size=3,
-    ),
-    checks.GAP_DELTA: NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
+    checks.DELTA: NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
     checks.WEIGHTS: st.just(checks.POPULATION)
     | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
 }

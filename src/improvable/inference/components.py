@@ -54,7 +54,7 @@ class Gain:
     attribute: Attribute | None = None  # of which `group` is a level; None for everyone
 
     def delta(self, claim: Claim) -> float:
-        return claim.delta_of(self.group, self.label)
+        return claim.delta_of(self.group)
 
     def statistic(self, claim: Claim) -> Statistic:
         """Large values speak for improvement."""
@@ -117,7 +117,7 @@ class GroupGap:
         return statistics.ordered_pairs(len(self.values), self.protected)
 
     def delta(self, claim: Claim) -> float:
-        return claim.gap_delta(self.label)
+        return claim.delta_fairness
 
     def between(
         self, pair: tuple[int, int], algorithm: int

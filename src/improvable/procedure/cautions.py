@@ -223,10 +223,8 @@ def plan_cautions(plan: Plan, trained: int) -> list[Caution]:
             "little can be shown. Half of the rows is usual."
         )
     claim = plan.design.question.claim
-    cut, gain = (
-        max(every_delta(delta), default=0.0)
-        for delta in (claim.delta_fairness, claim.delta_accuracy)
-    )
+    cut = claim.delta_fairness
+    gain = max(every_delta(claim.delta_accuracy), default=0.0)
     hard = "Not showing that does not mean that a smaller improvement is out of reach."
     if claim.form == "ratio" and claim.asks("fairness") and cut > MAX_GAP_CUT:
         out[f"{LEVER} delta fairness"] = (
@@ -271,7 +269,7 @@ def easy_cautions(question: Question) -> list[Caution]:
             f"the level is {question.alpha:g}: chance alone shows an improvement that "
             "often. 0.05 is usual."
         )
-    margin = -min(every_delta(claim.delta_accuracy), default=0.0)
+    margin = claim.margin
     if margin > MAX_LOSS:
         whose = "every" if isinstance(claim.delta_accuracy, float) else "a"
         loss = f"{margin:g} of accuracy"
@@ -282,10 +280,7 @@ def easy_cautions(question: Question) -> list[Caution]:
         out["accuracy"] = (
             "a delta of accuracy is negative: what is shown allows a loss of accuracy."
         )
-    if (
-        claim.asks("fairness")
-        and min(every_delta(claim.delta_fairness), default=0.0) < 0
-    ):
+    if claim.asks("fairness") and claim.delta_fairness < 0:
         out["fairness"] = (
             "a delta of fairness is negative: what is shown allows a wider gap."
         )

@@ -349,9 +349,7 @@ def _refuse_meaningless(evidence: Evidence, claim: Claim, where: str) -> None:
         for g, group in enumerate(attribute.levels if claim.form == "ratio" else ()):
             for m in evidence.accuracy:
                 label, value = evidence.measures[m].label, values[g, m, STATUS_QUO]
-                delta = (
-                    0.0 if claim.overall is not None else claim.delta_of(group, label)
-                )
+                delta = 0.0 if claim.overall is not None else claim.delta_of(group)
                 if value <= 0 and delta != 0:
                     raise DataError(
                         (

@@ -318,11 +318,7 @@ def survey(
             )
         )
     attributes = groups.grouping.attributes
-    check_claim(
-        question.claim,
-        [one.levels for one in attributes],
-        [measure.label for measure in question.accuracy],
-    )
+    check_claim(question.claim, [attribute.levels for attribute in attributes])
     if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
         raise OptionError(
             (

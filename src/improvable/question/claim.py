@@ -1,15 +1,14 @@
 """The size of improvement to be shown, checked before any row is read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from improvable.errors import OptionError, nearest
 from improvable.question.options import (
     DELTA,
-    GAP_DELTA,
     WEIGHTS,
     as_names,
     check_choice,
@@ -22,11 +21,7 @@ Form = Literal["ratio", "difference"]
 Gap = Literal["signed", "absolute"]
 Overall = Literal["population"] | Mapping[str, float] | None
 Ask = Literal["both", "accuracy", "fairness"]
-# Of accuracy: one for all, or a table whose keys are groups or utilities; those of an
-# inner table are groups.
-Delta: TypeAlias = float | Mapping[str, float | Mapping[str, float]]
-# one for all, or a table whose keys are utilities
-GapDelta: TypeAlias = float | Mapping[str, float]
+Delta: TypeAlias = float | Mapping[str, float]  # one for all groups, or one for each
 # two estimates of a group that is known by probability
 WEIGHTED, LINEAR = "weighted", "linear"
 # Fields of a claim that say what the data mean: a result keeps them beside the claim,
@@ -50,11 +45,10 @@ class Claim:
         outcome of two values is turned by `Read.positive`.
     ask : {"both", "accuracy", "fairness"}
         Which of the conditions must hold (Definition 1).
-    delta_accuracy : float or mapping
-        How much more accurate: the same for all, one for each group, one for each
-        utility, or for each utility a mapping from group to float. A negative number is
-        a margin of non-inferiority: no worse by more than that.
-    delta_fairness : float or mapping from utility to float
+    delta_accuracy : float or mapping from group to float
+        How much more accurate: the same for all, or one for each group. A negative
+        number is a margin of non-inferiority: no worse by more than that.
+    delta_fairness : float
         By how much the gap must be smaller.
     form : {"ratio", "difference"}
         Ratio: U1 > (1 + delta) U0 and gap1 < (1 - delta) gap0. Difference (the footnote
@@ -93,16 +87,14 @@ class Claim:
     ask: Ask = of_claim("What must improve: accuracy, fairness, or both.", "both")
     delta_accuracy: Delta = of_claim(
         (
-            "How much more accurate: 0.05, or by group (white:0.02,black:0) or "
-            "utility; -0.01 is no worse by more than 1%."
+            "How much more accurate: 0.05, or by group (white:0.02,black:0); -0.01 is "
+            "no worse by more than 1%."
         ),
         0.0,
         kind=DELTA,
     )
-    delta_fairness: GapDelta = of_claim(
-        "By how much the gap must be smaller: 0.1 is a tenth; or by utility.",
-        0.0,
-        kind=GAP_DELTA,
+    delta_fairness: float = of_claim(
+        "By how much the gap must be smaller: 0.1 is a tenth.", 0.0
     )
     form: Form = of_claim("Deltas are shares (ratio) or amounts (difference).", "ratio")
     gap: Gap = of_claim(
@@ -123,21 +115,20 @@ class Claim:
     def asks(self, kind: str) -> bool:
         return self.ask in ("both", kind)
 
-    def delta_of(self, group: str, utility: str) -> float:
-        """How much more accurate a group must be, in a utility."""
-        delta = delta_in(self.delta_accuracy, utility)
-        return (
-            delta[group if group in delta else plain_group(group)]
-            if isinstance(delta, Mapping)
-            else delta
-        )
+    def delta_of(self, group: str) -> float:
+        """How much more accurate a group must be."""
+        if not isinstance(self.delta_accuracy, Mapping):
+            return self.delta_accuracy
+        if group in self.delta_accuracy:
+            return self.delta_accuracy[group]
+        return self.delta_accuracy[plain_group(group)]
 
-    def gap_delta(self, utility: str) -> float:
-        return (
-            self.delta_fairness[utility]
-            if isinstance(self.delta_fairness, Mapping)
-            else self.delta_fairness
-        )
+    @property
+    def margin(self) -> float:
+        """The largest loss of accuracy that is allowed; negative where a gain is
+        asked for.
+        """
+        return -min(every_delta(self.delta_accuracy), default=0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """The sizes that are asked for, as plain data; `MEANINGS` are not among
@@ -164,46 +155,12 @@ def plain_group(name: str) -> str:
     return name.removesuffix(f" ({WEIGHTED})").removesuffix(f" ({LINEAR})")
 
 
-def delta_in(delta: Delta, utility: str) -> float | Mapping[str, float]:
-    """What a delta asks in one utility: of all groups, or of each."""
-    if not isinstance(delta, Mapping):
-        return delta
-    if utility in delta:
-        return delta[utility]
-    return {
-        group: value for group, value in delta.items() if not isinstance(value, Mapping)
-    }
+def every_delta(delta: Delta) -> list[float]:
+    return [*delta.values()] if isinstance(delta, Mapping) else [delta]
 
 
-def every_delta(delta: Delta | GapDelta) -> Iterator[float]:
-    if not isinstance(delta, Mapping):
-        yield delta
-        return
-    for value in delta.values():
-        yield from every_delta(value)
-
-
-def turned(
-    delta: Delta, change: Callable[[str, float], float], utilities: Sequence[str]
-) -> Delta:
-    """The same deltas after `change(utility, number)`, each of a utility of its own."""
-
-    def of(
-        utility: str, value: float | Mapping[str, float]
-    ) -> float | Mapping[str, float]:
-        if isinstance(value, Mapping):
-            return {group: change(utility, one) for group, one in value.items()}
-        return change(utility, value)
-
-    return {utility: of(utility, delta_in(delta, utility)) for utility in utilities}
-
-
-def make_claim(
-    *, accuracy: Sequence[str] = (), fairness: Sequence[str] = (), **asked: Any
-) -> Claim:
-    """Check a claim, from its fields; `accuracy` and `fairness` are the labels of
-    utilities that deltas may name.
-    """
+def make_claim(**asked: Any) -> Claim:
+    """Check a claim, from its fields."""
     claim = Claim(**asked)
     for name, known in (
         ("form", Form),
@@ -212,12 +169,9 @@ def make_claim(
         ("selection", Selection),
     ):
         check_choice(name, getattr(claim, name), get_args(known))
-    delta = accuracy_delta(claim.delta_accuracy, accuracy)
+    delta = check_delta(claim.delta_accuracy)
+    check_number("delta_fairness", claim.delta_fairness, -np.inf, np.inf)
     overall = claim.overall
-    if isinstance(claim.delta_fairness, Mapping):
-        _check_names(
-            "delta_fairness", claim.delta_fairness, fairness, "fairness", complete=True
-        )
     if isinstance(overall, Mapping):
         for weight in overall.values():
             check_number("a weight in overall", weight, 0, np.inf)
@@ -227,100 +181,50 @@ def make_claim(
             f"`overall` is {overall!r}.",
             "It is 'population', or one weight for each group.",
         )
-    if overall is not None and _by_group(delta, accuracy):
-        hint = "Give `delta_accuracy` as one number, or one for each utility."
-        raise OptionError("overall accuracy takes no deltas of groups.", hint)
+    if overall is not None and isinstance(delta, Mapping):
+        raise OptionError(
+            "overall accuracy takes no deltas of groups.",
+            "Give `delta_accuracy` as one number.",
+        )
     return replace(
         claim,
         delta_accuracy=delta,
-        delta_fairness=cast(GapDelta, _numbers("delta_fairness", claim.delta_fairness)),
+        delta_fairness=float(claim.delta_fairness),
         overall=overall,
         lower_is_better=bool(claim.lower_is_better),
     )
 
 
-def accuracy_delta(delta: Delta, utilities: Sequence[str]) -> Delta:
-    """Check an accuracy delta, whose keys are all groups or all utilities, and bring it
-    into one of its four forms.
-    """
+def check_delta(delta: Delta) -> Delta:
+    """Check an accuracy delta: a number, or one for each group."""
+    for number in every_delta(delta):
+        check_number("delta_accuracy", number, -np.inf, np.inf)
     if isinstance(delta, Mapping):
-        inner = [key for key, value in delta.items() if isinstance(value, Mapping)]
-        _check_names("delta_accuracy", inner, utilities, "accuracy")
-        if any(str(key) in utilities for key in delta):
-            _check_names("delta_accuracy", delta, utilities, "accuracy", complete=True)
-    return cast(Delta, _numbers("delta_accuracy", delta))
+        return {str(group): float(number) for group, number in delta.items()}
+    return float(delta)
 
 
-def _numbers(name: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _numbers(name, one) for key, one in value.items()}
-    check_number(name, value, -np.inf, np.inf)
-    return float(value)
-
-
-def _by_group(delta: Delta, utilities: Sequence[str]) -> list[Mapping[str, float]]:
-    """The tables of a delta whose keys are groups."""
-    tables = [delta_in(delta, utility) for utility in utilities or [""]]
-    return [table for table in tables if isinstance(table, Mapping)]
-
-
-def _check_names(
-    setting: str,
-    given: Iterable[Any],
-    utilities: Sequence[str],
-    kind: str,
-    complete: bool = False,
-) -> None:
-    """Refuse names that are not utilities and, where they must be complete, fewer than
-    all of them.
-    """
-    names = [*map(str, given)]
-    for name in names:
-        if name not in utilities:
-            raise OptionError(
-                f"`{setting}` names '{name}', which does not measure {kind}.",
-                nearest(name, utilities),
-            )
-    if complete:
-        _check_complete(setting, names, utilities, "the utility", "utility")
-
-
-def _check_complete(
-    setting: str, given: Iterable[str], needed: Iterable[str], what: str, each: str
-) -> None:
-    for name in needed:
-        if name not in given:
-            missing = f"`{setting}` has nothing for {what} '{name}'."
-            raise OptionError(missing, f"Give one number, or one for every {each}.")
-
-
-def check_claim(
-    claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Sequence[str] = ()
-) -> None:
+def check_claim(claim: Claim, attributes: Sequence[Sequence[str]]) -> None:
     """Check that the groups a claim names are groups; `attributes` are the levels of
-    each, `accuracy` the utilities.
+    each.
     """
     known = [level for levels in attributes for level in levels]
 
-    def check_groups(
-        names: Iterable[str], subject: str, others: Sequence[str] = ()
-    ) -> None:
+    def check_groups(names: Iterable[str], subject: str) -> None:
         for name in names:
             if name not in known:
                 raise OptionError(
-                    f"{subject.format(name)} is not a group.",
-                    nearest(name, [*known, *others]),
+                    f"{subject.format(name)} is not a group.", nearest(name, known)
                 )
 
-    for name in (
-        claim.delta_accuracy if isinstance(claim.delta_accuracy, Mapping) else ()
-    ):
-        if name in accuracy and name in known:
-            twice = f"`delta_accuracy` names '{name}', which is a group and a utility."
-            raise OptionError(twice, "Give the group another name.")
-    for table in _by_group(claim.delta_accuracy, accuracy):
-        check_groups(table, "`delta_accuracy` names '{}', which", accuracy)
-        _check_complete("delta_accuracy", table, known, "group", "group")
+    if isinstance(claim.delta_accuracy, Mapping):
+        check_groups(claim.delta_accuracy, "`delta_accuracy` names '{}', which")
+        for group in known:
+            if group not in claim.delta_accuracy:
+                raise OptionError(
+                    f"`delta_accuracy` has nothing for group '{group}'.",
+                    "Give one number, or one for every group.",
+                )
     check_groups(claim.protected, "the protected group '{}'")
     for levels in attributes:
         several = [name for name in claim.protected if name in levels]

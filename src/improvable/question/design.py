@@ -235,9 +235,7 @@ def make_design(settings: Settings) -> Design:
     formulas = tuple(one for one in asked if one.formula)
     measured = (*utilities, *formulas)
     claim = make_claim(
-        **{one.name: getattr(settings, one.name) for one in fields(Claim)},
-        accuracy=[one.label for one in accuracies],
-        fairness=[one.label for one in fairnesses],
+        **{one.name: getattr(settings, one.name) for one in fields(Claim)}
     )
     check_number("alpha", settings.alpha, 0, 0.5)
     check_integer("draws", settings.draws, MIN_DRAWS, MAX_DRAWS)

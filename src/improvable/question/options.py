@@ -220,24 +220,13 @@ def _numbers(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in _pairs(text, ":", last=True)}
 
 
-def parse_delta(text: str) -> float | dict[str, float | dict[str, float]]:
-    """One number, one for each group or utility, or with UTILITY@GROUP one for both.
+def parse_delta(text: str) -> float | dict[str, float]:
+    """One number, or one for each group.
 
     >>> parse_delta("white:0.02,black:0")
     {'white': 0.02, 'black': 0.0}
-    >>> parse_delta("calibration:cost@white:0.02,calibration:cost@black:0,lift:0")
-    {'calibration:cost': {'white': 0.02, 'black': 0.0}, 'lift': 0.0}
     """
-    if ":" not in text:
-        return float(text)
-    out: dict[str, float | dict[str, float]] = {}
-    for name, value in _numbers(text).items():
-        utility, at, group = name.partition("@")
-        table = out.setdefault(utility, {}) if at else out
-        if not isinstance(table, dict) or (group or name) in table:
-            raise ValueError("a utility as a whole and by group")
-        table[group or name] = value
-    return out
+    return _numbers(text) if ":" in text else float(text)
 
 
 def parse_positive(texts: str | Sequence[str]) -> dict[str, str] | list[str]:
@@ -358,20 +347,11 @@ SHARES = Kind(
     example="white:0.6,black:0.4",
 )
 DELTA = Kind(
-    "a number, or a table with one for each group or utility",
-    float | Mapping,
+    "a number, or a table with one for each group",
+    float | Mapping[Any, float],
     _plain,
     parse=parse_delta,
-    example=(
-        "0.05, or white:0.02,black:0, or calibration:0.02,lift@white:0,lift@black:0.1"
-    ),
-)
-GAP_DELTA = Kind(
-    "a number, or a table with one for each utility",
-    float | Mapping,
-    _plain,
-    parse=lambda text: _numbers(text) if ":" in text else float(text),
-    example="0.1, or calibration:0.1,selection_rate:0",
+    example="0.05, or white:0.02,black:0",
 )
 WEIGHTS = Kind(
     f"'{POPULATION}', or a table with a weight for each group",

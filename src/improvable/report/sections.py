@@ -3,7 +3,6 @@ checked, cautions, limits.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from improvable.procedure.cautions import meaning
 from improvable.question.claim import every_delta
@@ -206,13 +205,10 @@ def asked_section(facts: Facts) -> list[Block]:
 
 
 def _size_asked(facts: Facts) -> str:
-    def size(delta: float | Mapping[str, Any]) -> str:
+    def size(delta: float | Mapping[str, float]) -> str:
         if isinstance(delta, Mapping):
             return ", ".join(
-                f"{name} ({size(one)})"
-                if isinstance(one, Mapping)
-                else f"{name} {size(one)}"
-                for name, one in delta.items()
+                f"{group} {size(number)}" for group, number in delta.items()
             )
         return percent(delta) if facts["form"] == "ratio" else f"{delta:.4g}"
 

@@ -19,7 +19,6 @@ from improvable.inference.evidence import Evidence
 from improvable.inference.intervals import Disparity, disparities
 from improvable.inference.tally import Counted
 from improvable.inference.test import Assessment, assess
-from improvable.question.claim import every_delta
 from improvable.question.design import Question
 from improvable.question.options import check_types, conforms
 from improvable.question.utility import Measure
@@ -123,12 +122,9 @@ class Comparison(Result):
         """The same evidence beside another question; draws were corrected for the
         margin of the first one, if any.
         """
-        margins = [
-            min(every_delta(one.claim.delta_accuracy), default=0.0)
-            for one in (self.question, question)
-        ]
+        margin = question.claim.margin
         cautions = self.cautions
-        if margins[1] < 0 and margins[0] != margins[1]:
+        if margin > 0 and margin != self.question.claim.margin:
             text = (
                 "these draws were made for a claim without this margin. For rates near "
                 "0 or 1 run it again with it."

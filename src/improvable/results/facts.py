@@ -343,8 +343,8 @@ class Facts(TypedDict):
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
     ask: Annotated[str, ("both", "accuracy", "fairness")]
-    delta_accuracy: float | dict[str, float | dict[str, float]]
-    delta_fairness: float | dict[str, float]
+    delta_accuracy: float | dict[str, float]
+    delta_fairness: float
     form: Annotated[str, ("ratio", "difference")]
     gap_statistic: Annotated[str, ("signed", "absolute")]
     protected: list[str]

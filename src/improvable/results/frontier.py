@@ -265,13 +265,11 @@ class Frontier:
             if what == "fairness"
             else (raises, f"the accuracy{whose}")
         )
-        deltas = (
-            self.claim.delta_accuracy
-            if what == "fairness"
-            else self.claim.delta_fairness
-        )
+        deltas = [self.claim.delta_fairness]
+        if what == "fairness":
+            deltas = every_delta(self.claim.delta_accuracy)
         kept = NO_LOSS[what] if self.ask == "both" else ""
-        if kept and any(every_delta(deltas)):
+        if kept and any(deltas):
             kept = (
                 f" with the {'accuracy' if what == 'fairness' else 'gap'} that the "
                 "claim asks for"

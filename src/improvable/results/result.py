@@ -147,16 +147,10 @@ class Result(ABC):
                     f"'{name}' cannot be changed without the data.",
                     nearest(name, [*settings, "alpha"]),
                 )
-        labels = {
-            name: [one.label for one in getattr(self.question, name)]
-            for name in ("accuracy", "fairness")
-        }
         meanings = {name: getattr(claim, name) for name in MEANINGS}
-        changed = make_claim(**{**settings, **meanings, **changes}, **labels)
+        changed = make_claim(**{**settings, **meanings, **changes})
         attributes = self.repetitions[0].evidence.attributes
-        check_claim(
-            changed, [attribute.levels for attribute in attributes], labels["accuracy"]
-        )
+        check_claim(changed, [attribute.levels for attribute in attributes])
         check_number("alpha", alpha, 0, 0.5)
         return self.asked(replace(self.question, claim=changed, alpha=float(alpha)))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
-from improvable.question.claim import delta_in
+from improvable.question.claim import every_delta
 from improvable.results.facts import (
     ComponentFacts,
     DisparityFacts,
@@ -197,7 +197,7 @@ def claim_conditions(facts: Facts) -> list[str]:
 
 
 def _accuracy_clause(facts: Facts) -> str:
-    """What the candidate is to be, each utility by itself where claims differ."""
+    """What the candidate is to be."""
     form, overall = facts["form"], facts["overall"]
 
     def size(delta: float) -> str:
@@ -208,57 +208,27 @@ def _accuracy_clause(facts: Facts) -> str:
             return f"more accurate by over {amount}"
         return f"no worse by more than {amount} of accuracy"
 
-    def claim(deltas: float | Mapping[str, float]) -> str:
-        by_group = (
-            deltas
-            if isinstance(deltas, Mapping)
-            else dict.fromkeys(facts["groups"], deltas)
-        )
-        first = size(next(iter(by_group.values())))
-        if overall is not None:
-            return (
-                f"{first} "
-                f"{'overall' if overall == 'population' else 'in the weighted mean of the groups'}"  # noqa: E501
-            )
-        if len(set(by_group.values())) == 1:
-            return f"{first} for every group"
-        return " and ".join(
-            f"{size(delta)} for {group}" for group, delta in by_group.items()
-        )
-
-    labels = [utility["name"] for utility in facts["accuracy_utilities"]]
-    claims = {
-        label: claim(delta_in(facts["delta_accuracy"], label)) for label in labels
-    }
-    if len(set(claims.values())) == 1:
-        return f"it is {claims[labels[0]]}"
-    return "it is " + ", and ".join(
-        f"{said} in {label}" for label, said in claims.items()
-    )
+    delta = facts["delta_accuracy"]
+    if isinstance(delta, Mapping) and len(set(delta.values())) > 1:
+        by_group = [f"{size(number)} for {group}" for group, number in delta.items()]
+        return f"it is {' and '.join(by_group)}"
+    whose = "for every group"
+    if overall is not None:
+        is_population = overall == "population"
+        whose = "overall" if is_population else "in the weighted mean of the groups"
+    return f"it is {size(every_delta(delta)[0])} {whose}"
 
 
 def _gap_clause(facts: Facts) -> str:
     """What is claimed of the gap: "it has a smaller gap between groups"."""
-    deltas, protected = facts["delta_fairness"], facts["protected"]
-    where = (
-        f"to the disadvantage of {' and '.join(protected)}"
-        if protected
-        else "between groups"
-    )
-    # There is one delta for all utilities, or one for each.
-    sizes = []
-    for label, delta in (
-        deltas.items() if isinstance(deltas, Mapping) else [("", deltas)]
-    ):
-        place = f"{where} in {label}" if label else where
-        size = (
-            f"{'smaller by over' if delta > 0 else 'wider by no more than'} "
-            f"{_amount(delta, facts['form'])}"
-        )
-        sizes.append(
-            f"a smaller gap {place}" if delta == 0 else f"a gap {place} {size}"
-        )
-    return f"it has {' and '.join(sizes)}"
+    delta = facts["delta_fairness"]
+    where = "between groups"
+    if facts["protected"]:
+        where = f"to the disadvantage of {' and '.join(facts['protected'])}"
+    if delta == 0:
+        return f"it has a smaller gap {where}"
+    way = "smaller by over" if delta > 0 else "wider by no more than"
+    return f"it has a gap {where} {way} {_amount(delta, facts['form'])}"
 
 
 def _amount(delta: float, form: str) -> str:

@@ -98,7 +98,7 @@ def test_margins_over_the_claim_are_those_of_the_test(
             compared = (values @ [0.25, 0.75])[None]
         names = ["everyone"] if overall else ["0", "1"]
         accuracy = [
-            accuracy_statistic(old, new, claim.delta_of(g, "calibration"), form)
+            accuracy_statistic(old, new, claim.delta_of(g), form)
             for (old, new), g in zip(compared, names, strict=True)
         ]
         old, new = sign * values

@@ -112,7 +112,7 @@ def margins(
             z = np.minimum(z, tests.of(which).margin(slopes, amount))
     if claim.asks("fairness"):
         for m, measure in ((m, outlook.measures[m]) for m in outlook.fairness):
-            delta, first = claim.gap_delta(measure.label), 0
+            delta, first = claim.delta_fairness, 0
             share, amount = (1 - delta, 0.0) if claim.form == "ratio" else (1.0, delta)
             for attribute in outlook.attributes:
                 places, protected = (
@@ -213,7 +213,7 @@ def _accuracy(
             weights = (
                 claim.overall if isinstance(claim.overall, Mapping) else {name: 1.0}
             )
-            delta = claim.delta_of(name, measure.label)
+            delta = claim.delta_of(name)
             share, amount = (
                 (1 + better * delta, 0.0) if claim.form == "ratio" else (1.0, delta)
             )

@@ -323,11 +323,9 @@ def power_from_assumptions(
     True
     """
     check_number("the wanted power", wanted, 0, 1)
-    asked = make_claim(**claim, accuracy=["calibration"], fairness=["calibration"])
+    asked = make_claim(**claim)
     outlook = assume(groups)
-    check_claim(
-        asked, [attribute.levels for attribute in outlook.attributes], ["calibration"]
-    )
+    check_claim(asked, [attribute.levels for attribute in outlook.attributes])
     setting = Setting(
         rows,
         repetitions,
