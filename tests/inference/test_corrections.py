@@ -230,18 +230,6 @@ def test_two_values_may_be_those_of_whom_an_algorithm_selects() -> None:
     ) == [None]
 
 
-def test_a_wrong_selection_can_have_no_other_value_in_an_f_score() -> None:
-    """Only false positives count for one algorithm alone; a hit counts for both."""
-    rng = np.random.default_rng(3)
-    y, chosen = rng.integers(0, 2, 80), rng.integers(0, 2, (80, 2))
-    u, w = 2 * y[:, None] * chosen, y[:, None] + chosen
-    vectors = np.stack([u, w], axis=2)[:, None].astype(float)
-    (found,) = two_values(vectors * rng.random(80)[:, None, None, None])
-    assert found is not None
-    assert (found.low, found.high, found.rate) == (0.0, 1.0, True)
-    assert not found.selects.any()
-
-
 def test_households_whose_outcomes_were_not_seen_are_corrected_too() -> None:
     drawn = in_households(rare(20))(np.random.default_rng(4))
     evidence, why = corrected(drawn)

@@ -532,15 +532,10 @@ def test_what_cannot_be_asked_is_refused_in_one_line() -> None:
         improvable.compare(
             rows, outcome="y", accuracy="classification_rate", read=unknown, **DECIDED
         )
-    with pytest.raises(
-        OptionError,
-        match="'f_score' needs the outcomes of people who are not selected",
-    ):
+    with pytest.raises(OptionError, match="not known for 'f_score'"):
         improvable.compare(
             rows, outcome="y", accuracy="f_score", read=unknown, **DECIDED
         )
-    with pytest.raises(OptionError, match="not known for 'lift'"):
-        improvable.compare(rows, outcome="y", accuracy="lift", read=unknown, **DECIDED)
     square = Utility(lambda y, d: y**2 * d, lambda y, d: d, name="square")
     with pytest.raises(OptionError, match="'square' is not a mean of outcomes"):
         improvable.compare(

@@ -123,8 +123,16 @@ def test_f_scores_by_name() -> None:
         ("f0.5_score", 0.5),
         ("f1_score", 1.0),
     ):
-        u, w = as_utility(name).parts(None, y, d)  # type: ignore[arg-type]
-        assert u.sum() / w.sum() == pytest.approx(naive_f_score(y, d, beta))
+        utility = as_utility(name)
+        means = {
+            part.name.removeprefix(f"{utility.name}."): np.asarray(
+                part.parts(None, y, d)[0].mean()  # type: ignore[arg-type]
+            )
+            for part in utility.ingredients
+        }
+        assert float(Formula(utility.formula)(means)) == pytest.approx(
+            naive_f_score(y, d, beta)
+        )
     assert as_utility("f2_score") == as_utility("f2_score")
     assert as_utility("f2_score:cost").label == "f2_score:cost"
     assert as_utility("f1_score") is improvable.UTILITIES["f_score"]

@@ -110,7 +110,7 @@ def test_weights() -> None:
     assert hits["ignored"] / REPETITIONS > 0.05 + 2 * MARGIN
 
 
-def test_formulas_of_means_and_f_scores_keep_the_level() -> None:
+def test_formulas_of_means_keep_the_level() -> None:
     """Group a gains for sure; group b's decisions are as good as they were, in other
     rows.
     """

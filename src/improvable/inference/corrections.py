@@ -251,30 +251,13 @@ def two_values(vectors: FloatArray) -> list[TwoValues | None]:
             values = np.array([0.0, 1.0])
         pair = None
         if len(values) == 2:
-            selects = loads & (not has_weights_by_decision(u, w))
-            pair = TwoValues(float(values[0]), float(values[1]), selects, rate=True)
+            pair = TwoValues(float(values[0]), float(values[1]), loads, rate=True)
         # rows that are not selected contribute 0
         elif len(values) == 3 and 0.0 in values and loads.all():
             low, high = values[values != 0]
             pair = TwoValues(float(low), float(high), u != 0, rate=False)
         out.append(pair)
     return out
-
-
-def has_weights_by_decision(u: FloatArray, w: FloatArray) -> bool:
-    """Whether rows have another value and another weight under each algorithm.
-
-    So do hits and misses of an F-score. A row that counts for one algorithm alone is
-    then selected wrongly, and can have no other value.
-    """
-    counted = (w != 0).all(axis=1)
-    weights = w[counted]
-    values = u[counted] / weights
-    size = np.abs(values).max(initial=0.0)
-    moves_value = np.abs(values[:, 0] - values[:, 1]) > SAME * size
-    heavier = np.abs(weights).max(axis=1)
-    moves_weight = np.abs(weights[:, 0] - weights[:, 1]) > SAME * heavier
-    return bool((moves_value & moves_weight).any())
 
 
 def ordered_as_zero_one(cells: Cells) -> Cells:

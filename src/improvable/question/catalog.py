@@ -33,14 +33,20 @@ PASSED_OVER: dict[str, Any] = {**CHOSEN, "worse_off": ("higher", "lower")}
 
 
 def _f_score(beta: float) -> Utility:
-    """The F-score, F_beta = (1 + beta^2) hits / (selected + beta^2 positives)."""
+    """The F-score, F_beta = (1 + beta^2) hits / (selected + beta^2 positives), of three
+    means.
+    """
     text = f"{beta:.12g}"
-    times = beta**2
+    general = f"(1 + {text}**2) * hits / (selected + {text}**2 * positives)"
     return Utility(
-        lambda y, d: (1 + times) * y * d,
-        lambda y, d: d + times * y,
-        "f_score" if beta == 1 else f"f{text}_score",
-        f"the F-score (F{text})",
+        formula="2 * hits / (selected + positives)" if beta == 1 else general,
+        means={
+            "hits": lambda y, d: y * d,
+            "selected": lambda y, d: d,
+            "positives": lambda y, d: y,
+        },
+        name="f_score" if beta == 1 else f"f{text}_score",
+        words=f"the F-score (F{text})",
         worse_off="lower",
         sense="more wrong or missed selections",
         **FLAGS,
