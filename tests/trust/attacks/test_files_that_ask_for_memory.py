@@ -4,6 +4,7 @@ files, headers.
 Sizes are read from what a file says of itself and bounded before anything is inflated.
 """
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ import xlsxwriter
 
 import improvable
 from improvable.data.io import read
-from improvable.data.io.read import MAX_COLUMNS, _ods_extents, read_file
+from improvable.data.io.read import MAX_COLUMNS, read_file
+
+MANIFEST = """<manifest:manifest
+xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>
+"""
 
 
 def write_sheet(path: Path, *cells: tuple[int, int]) -> Path:
@@ -37,22 +42,42 @@ def test_a_sheet_with_two_cells_far_apart(tmp_path: Path) -> None:
     )
 
 
-def test_an_open_document_with_a_value_behind_a_million_rows() -> None:
-    usual = (
-        b"<table:table><table:table-row><table:table-cell "
-        b'office:value-type="float"/></table:table-row><table:table-row '
-        b'table:number-rows-repeated="1048575"><table:table-cell '
-        b'table:number-columns-repeated="1024"/>'
-        b"</table:table-row>%s</table:table>"
+def write_open_document(path: Path, last_row: str) -> Path:
+    """A name and a number, a million empty rows as programs write them, and a row."""
+    number = '<table:table-cell office:value-type="float" office:value="1"/>'
+    content = (
+        '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:'
+        'office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body>'
+        '<office:spreadsheet><table:table table:name="Sheet1"><table:table-row>'
+        '<table:table-cell office:value-type="string"><text:p>x</text:p>'
+        f"</table:table-cell></table:table-row><table:table-row>{number}"
+        '</table:table-row><table:table-row table:number-rows-repeated="1048574">'
+        '<table:table-cell table:number-columns-repeated="1024"/></table:table-row>'
+        f"{last_row}</table:table></office:spreadsheet></office:body>"
+        "</office:document-content>"
     )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", MANIFEST)
+        archive.writestr("content.xml", content)
+    return path
+
+
+def test_an_open_document_with_a_value_behind_a_million_rows(tmp_path: Path) -> None:
+    """Empty rows at the end cost nothing; one value behind them does."""
+    usual = write_open_document(tmp_path / "usual.ods", "")
+    assert read_file(usual).frame["x"].to_list() == [1.0]
     last = (
-        b'<table:table-row><table:table-cell table:number-columns-repeated="16383"/>'
-        b'<table:table-cell office:value-type="float"/></table:table-row>'
+        '<table:table-row><table:table-cell table:number-columns-repeated="16383"/>'
+        '<table:table-cell office:value-type="float" office:value="1"/>'
+        "</table:table-row>"
     )
-    assert [*_ods_extents(usual % b"")][-1] == (1, 1), (
-        "empty rows at the end cost nothing"
-    )
-    assert [*_ods_extents(usual % last)][-1] == (1_048_577, 16_384)
+    with pytest.raises(
+        improvable.DataError,
+        match="reaches to row 1,048,577 and column 16,384, about 512 GB",
+    ):
+        read_file(write_open_document(tmp_path / "far.ods", last))
 
 
 def test_a_parquet_file_of_one_value_in_a_billion_rows(
