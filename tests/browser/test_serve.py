@@ -140,7 +140,7 @@ def test_from_a_file_to_a_sealed_report(browser: Browser, tmp_path: Path) -> Non
         wrong += serious(visitor)
         visitor.show("3-question")
         visitor.page.get_by_label("How accurate it must be").select_option("no_worse")
-        visitor.page.locator("#command", has_text="--no-worse 0.01").wait_for()
+        visitor.page.locator("#command", has_text="--delta-accuracy -0.01").wait_for()
         visitor.page.get_by_label("How accurate it must be").select_option("more")
         # the tutorial's pictures are of the rule that nobody chooses, which takes
         # longer

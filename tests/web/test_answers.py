@@ -55,7 +55,7 @@ def test_roles_become_options() -> None:
         "--capacity 0.43"
     )
     assert '--exclude "name, first"' in text
-    assert text.endswith("--no-worse 0.01 --delta-fairness 0.1"), (
+    assert text.endswith("--delta-accuracy -0.01 --delta-fairness 0.1"), (
         "forward is the default, and needs no option"
     )
 

@@ -533,8 +533,8 @@ def options(answers: Mapping[str, Any]) -> list[str]:
             asked["selection"] if asked["selection"] != DEFAULTS["selection"] else "",
         ),
         (
-            "--no-worse",
-            _share(asked["margin"]) if asked["better"] == "no_worse" else "",
+            "--delta-accuracy",
+            f"-{_share(asked['margin'])}" if asked["better"] == "no_worse" else "",
         ),
         ("--delta-fairness", _share(asked["shrink"]) if float(asked["shrink"]) else ""),
         (

@@ -44,7 +44,7 @@ CONTROLS = {
     "capacity": "How many people it selects",
     "accuracy": "What accuracy is",
     "fairness": "What the gap is measured by",
-    "no_worse": "How accurate it must be",
+    "delta_accuracy": "How accurate it must be",
     "delta_fairness": "How much smaller",
     "selection": "What being selected means",
     "scheme": "How to test",
