@@ -584,13 +584,6 @@ def run_example(browser: Browser, server: Server) -> Visitor:
     return visitor
 
 
-def test_the_example_is_run(browser: Browser, tmp_path: Path) -> None:
-    with serving(tmp_path, "--demo") as server:
-        expect(run_example(browser, server).page.locator("h1")).to_have_text(
-            "Yes: shown"
-        )
-
-
 def test_the_page_and_the_command_line_give_the_same_numbers(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

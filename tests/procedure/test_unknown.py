@@ -445,7 +445,7 @@ def test_declined_people_are_like_nobody_beyond_a_cutoff() -> None:
     ],
 )
 def test_nobody_new_is_selected(rule: str, capacity: float) -> None:
-    rows = lender(700)
+    rows = lender(500)
     result = improvable.audit(
         rows,
         **ASKED | {"rule": rule},
@@ -454,7 +454,7 @@ def test_nobody_new_is_selected(rule: str, capacity: float) -> None:
         claim=Claim(delta_accuracy=-0.9, delta_fairness=-0.9, form="difference"),
         constraints=Constraints(max_unknown=0),
         read=Read(unknown_outcomes=1),
-        test=QUICK,
+        test=Test(draws=200, repetitions=1),
     )
     unknown = result.to_dict()["unknown"]
     assert unknown is not None

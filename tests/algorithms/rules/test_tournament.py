@@ -201,8 +201,9 @@ def test_a_rule_can_be_named_by_module_and_object(
         "rule = Need()\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    named = audited(people, rule="my_rules:rule", repetitions=7)
-    assert named.p_value == audited(people, rule=By("need"), repetitions=7).p_value
+    split: dict[str, Any] = {"scheme": "split", "repetitions": 2}
+    named = audited(people, rule="my_rules:rule", **split)
+    assert named.p_value == audited(people, rule=By("need"), **split).p_value
 
 
 def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
