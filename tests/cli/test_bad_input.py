@@ -245,6 +245,9 @@ AUDITS = {
     (
         f"audit good.csv {SCORE} --no-worse 0.01 --delta-accuracy 0.1"
     ): "--no-worse of 0.01 contradicts --delta-accuracy",
+    f"audit good.csv {SCORE} --no-worse 0.01 --ask fairness": (
+        "--no-worse is about accuracy, and only fairness is asked for"
+    ),
     f"audit good.csv {SCORE} --no-worse 0": (
         "--no-worse is 0.0. It must be a number above 0 and below 1"
     ),

@@ -282,6 +282,11 @@ def apply_margin(asked: dict[str, Any], margin: float | None) -> dict[str, Any]:
     """What is asked, with --no-worse as the negative delta that it is."""
     if margin is None:
         return asked
+    if asked["ask"] == "fairness":
+        raise OptionError(
+            "--no-worse is about accuracy, and only fairness is asked for.",
+            "Leave one of them out.",
+        )
     o.check_number("--no-worse", margin, 0, 1 if asked["form"] == "ratio" else inf)
     if asked["delta_accuracy"] not in (0, -margin):
         raise OptionError(
