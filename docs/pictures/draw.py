@@ -16,7 +16,6 @@ import improvable
 from improvable.cli import run
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.inference.evidence import ALGORITHMS
-from improvable.report import plots
 from improvable.report.plots.style import (
     ALGORITHM_NAMES,
     OKABE_ITO,
@@ -26,14 +25,6 @@ from improvable.report.plots.style import (
     make_chart,
     series,
 )
-from improvable.studies.game import (
-    FORWARD_CORRELATION,
-    GaussianMixing,
-    Mixing,
-    costs_of,
-    play,
-)
-from replication.appendix_e import appendix_e, curve_rows
 
 HERE = Path(__file__).resolve().parent
 
@@ -45,8 +36,8 @@ def main() -> None:
     if sys.argv[1:] in ([], ["screening"]):
         screening()
     if sys.argv[1:] == []:
-        care_program()
         monitored()
+        runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
         runpy.run_path(str(HERE / "why_not_folds.py"), run_name="__main__")
 
 
@@ -137,46 +128,6 @@ def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any
             },
         }
     )
-
-
-def care_program() -> None:
-    """The simulated case, and the studies of the method."""
-    audit = improvable.audit(
-        improvable.datasets.care_management(),
-        outcome="gagne_sum_t",
-        group="race",
-        status_quo=improvable.threshold("risk_score_t", capacity=0.03),
-        rule="linear",
-        features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
-        n_jobs=-1,
-    )
-    for name in ("dumbbells", "p_values"):
-        audit.plot(name).save(HERE / f"{name}.svg")
-    curves = [
-        row | {"series": f"n = {row['size']}", "variant": row["gap"]}
-        for row in curve_rows(appendix_e(workers=2))
-    ]
-    power = plots.power_curves(
-        curves,
-        x_title="mean gap of the candidate (eta); the status quo's is 1.52",
-        title="Appendix E: how often the fairness test rejects",
-        subtitle=[
-            "Absolute: the paper's statistic. Signed: ours. Left: a fairer candidate."
-        ],
-        level=0.05,
-        marks=[1.52],
-    )
-    power.save(HERE / "power.svg")
-    runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
-    alike: dict[str, Mixing] = {
-        "split": GaussianMixing(0.3),
-        "forward": GaussianMixing(FORWARD_CORRELATION),
-    }
-    games = {
-        name: play(*costs_of(0.001, 7), repetitions=7, mixing=mixing)
-        for name, mixing in alike.items()
-    }
-    plots.attempts(games).save(HERE / "repetitions.svg")
 
 
 if __name__ == "__main__":
