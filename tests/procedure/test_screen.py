@@ -422,7 +422,7 @@ def test_shares_agree_with_slow_ones() -> None:
         [learned.get("missing" if np.isnan(v) else v, overall) for v in x[200:]]
     )
     target = group_target("y", y, 2)
-    assert score_column(*bins_of(column), target) == pytest.approx(
+    assert score_column(column, *bins_of(column), target) == pytest.approx(
         slow_auc(scores, y[200:] == 1), abs=6e-4
     )
     z = np.nan_to_num(x) * 2 + rng.normal(0, 1, n)
@@ -443,9 +443,23 @@ def test_shares_agree_with_slow_ones() -> None:
     predicted = np.array([means[v] for v in np.nan_to_num(x[200:], nan=-1)])
     spread = ((ranks[200:] - ranks[200:].mean()) ** 2).sum()
     slow_of_ranks = 1 - ((ranks[200:] - predicted) ** 2).sum() / spread
-    assert score_column(*bins_of(column), outcome_target("z", z)) == pytest.approx(
-        max(slow, slow_of_ranks), abs=6e-4
+    target = outcome_target("z", z)
+    unordered = Column("x", x, ordered=False)
+    by_bins = max(slow, slow_of_ranks)
+    assert score_column(unordered, *bins_of(column), target) == pytest.approx(
+        by_bins, abs=6e-4
     )
+    known = np.flatnonzero(~np.isnan(x))
+    before = known[known < 200]
+    line = np.full(n, z[:200].mean())
+    line[known] = np.polyval(np.polyfit(x[before], z[before], 1), x[known])
+    spread = ((z[200:] - z[200:].mean()) ** 2).sum()
+    by_line = 1 - ((z[200:] - line[200:]) ** 2).sum() / spread
+    assert score_column(column, *bins_of(column), target) == pytest.approx(
+        max(by_bins, by_line), abs=6e-4
+    )
+    one_bin = np.zeros(n, dtype=np.int64)  # then the line alone tells anything
+    assert score_column(column, one_bin, 1, target) == pytest.approx(by_line, abs=6e-4)
 
 
 @pytest.mark.parametrize("tail", [1.0, 2.0])
@@ -455,9 +469,21 @@ def test_a_long_tail_hides_no_copy(tail: float) -> None:
     target = outcome_target("y", y)
     noisy = Column("x", y * rng.lognormal(0, 0.02, 2_000), ordered=True)
     unrelated = Column("x", rng.permutation(y), ordered=True)
-    scores = [score_column(*bins_of(one), target) or 0.0 for one in (noisy, unrelated)]
+    scores = [
+        score_column(one, *bins_of(one), target) or 0.0 for one in (noisy, unrelated)
+    ]
     assert scores[0] > 0.98
     assert scores[1] < 0.1
+
+
+def test_noise_that_hides_all_but_the_tail_hides_no_copy() -> None:
+    """Four in five outcomes are 0, and the noise is wider than most of the others."""
+    rng = np.random.default_rng(0)
+    n = 10_000
+    y = np.where(rng.random(n) < 0.8, 0, rng.lognormal(0, 2.5, n))
+    noisy = Column("x", y + 0.05 * y.std() * rng.normal(size=n), ordered=True)
+    target = outcome_target("y", y)
+    assert (score_column(noisy, *bins_of(noisy), target) or 0.0) > 0.98
 
 
 def test_together_is_about_what_a_logistic_regression_gives() -> None:

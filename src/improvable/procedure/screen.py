@@ -203,7 +203,7 @@ def _screen(
         bins.append(leakage.bins_of(column))
         for target in (*outcomes, *groups):
             scores[target.name][name] = leakage.score_column(
-                *bins[-1], short[target.name]
+                column, *bins[-1], short[target.name]
             )
     if answers:
         listed = " and ".join(f"'{name}'" for name in answers)
